@@ -1,0 +1,53 @@
+"""What can go wrong with a device.
+
+Three kinds, kept apart because they ask for different answers: trouble of the link (back off and try
+again), a peer that breaks its protocol (count, resynchronise, start over) and a mistake of ours (tell the
+person who wrote the configuration; trying again is of no use).
+"""
+
+from collections.abc import Iterable
+
+
+class DeviceError(Exception):
+    """Root of all that drivers raise."""
+
+
+class LinkError(DeviceError):
+    """The way to the device failed. Passing trouble: the supervisor backs off and opens again."""
+
+
+class LinkTimeout(LinkError):
+    """Nothing came, or nothing could be sent, within the time allowed. The link may still be good."""
+
+
+class LinkLost(LinkError):
+    """The link was open and is gone: unplugged, closed by the peer, or the adapter vanished."""
+
+
+class LinkRefused(LinkError):
+    """The link cannot be opened: missing, held by another process, or not permitted."""
+
+
+class ProtocolError(DeviceError):
+    """The peer sent what its protocol does not allow. The message never holds frame bytes."""
+
+
+class LocalError(DeviceError):
+    """A mistake on our side: a driver asked for what it cannot do."""
+
+
+class ConfigError(LocalError):
+    """An option of a device is wrong. The message names the option, its value and the remedy."""
+
+    def __init__(self, name: str, value: object, remedy: str) -> None:
+        super().__init__(f"{name} = {value!r}: {remedy}")
+        self.name = name
+        self.value = value
+        self.remedy = remedy
+
+
+class UnknownDriver(ConfigError):
+    """A configuration names a driver that does not exist."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__("driver", name, f"use one of {', '.join(sorted(known))}")
