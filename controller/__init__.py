@@ -1,0 +1,1 @@
+"""The table controller: understands what happened on the felt and publishes it."""

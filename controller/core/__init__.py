@@ -1,0 +1,1 @@
+"""The pure core: no IO, no clock, no thread, no random. The same inputs give the same records."""

@@ -1,0 +1,108 @@
+"""What the core is told once, before the first input: this table, its rules, its chips, cards and devices.
+
+Everything here is frozen and validated by the shell (``controller.settings``); the core trusts it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from controller.core.rules.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Stakes of the table in minor units. ``ante_kind``: every seat posts it, or the big blind for all."""
+
+    small_blind: int
+    big_blind: int
+    ante: int = 0
+    ante_kind: Literal["each", "big_blind"] = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Denomination:
+    """One kind of chip. ``value`` in minor units."""
+
+    id: str
+    value: int
+    kind: Literal["value", "colour", "promo"] = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Chipset:
+    """The house's chips and the registry of their tags (upper-case hex -> denomination id)."""
+
+    id: str
+    denominations: tuple[Denomination, ...]
+    tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def unit(self) -> int:
+        """The table unit: the value of the smallest chip, in minor units."""
+        return min(d.value for d in self.denominations)
+
+
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """The deck in play and the registry of its tags (upper-case hex -> card). No tag ever leaves the process."""
+
+    id: str
+    tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One configured device: its driver and which place each channel watches (``{"0": "tray"}``)."""
+
+    name: str
+    driver: str
+    places: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    kind: str = ""
+    """``shoe`` ``keypad`` ``reader`` ``camera``: what sensing may expect from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Sensing times in ms (``docs/configuration.md`` says what each does)."""
+
+    debounce_ms: int = 400
+    merge_ms: int = 500
+    fuse_ms: int = 1500
+    entry_timeout_ms: int = 10_000
+    confirm_ms: int = 3_000
+    undo_hold_ms: int = 2_000
+    min_confidence: int = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    """ISO code and the number of decimals of its minor unit."""
+
+    code: str = "EUR"
+    exponent: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One table. ``kind`` is the kind of sensing; ``seats`` how many places the felt has."""
+
+    site: str
+    table: str
+    kind: Literal["shoe"]
+    seats: int
+    profile: Profile
+    limits: Limits
+    chipset: Chipset
+    deck: Deck
+    devices: tuple[DeviceInfo, ...] = ()
+    currency: Currency = Currency()
+    timing: Timing = Timing()
+    utc_offset_min: int = 0
+    """Local time of the casino, minutes east of UTC: the gaming day is a local day."""
+    day_starts_min: int = 360
+    """Minute of the local day at which the gaming day begins."""
+    software: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"version": "0", "sha256": ""}))
+    shift: str = "1"
+    test: bool = False

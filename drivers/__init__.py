@@ -1,0 +1,1 @@
+"""Device drivers: bytes in, readings out. Drivers know no controller."""

@@ -1,0 +1,111 @@
+"""The words that drivers emit. This module imports nothing of ours.
+
+A reading is what one device said, decoded and unjudged. ``device`` is the name the configuration gave
+the device, ``reading`` the device's own dense counter (it is what events cite as evidence), ``channel``
+the antenna or port of the device that spoke (``"0"`` where it has one only).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CardSeen:
+    """One card passed the reader of a shoe.
+
+    ``card`` is rank and suit (``"As"``) or ``None`` where the shoe could not name it; ``tag`` the card's
+    tag in upper-case hex where the shoe reads tags; ``confidence`` 0..100, how sure the device is.
+    ``sequence`` is the device's frame number: what ``acknowledge`` confirms.
+    """
+
+    device: str
+    reading: int
+    channel: str
+    card: str | None
+    tag: str | None
+    confidence: int
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagsSeen:
+    """The tags in one field at one moment: a whole inventory of one channel.
+
+    ``complete`` is false where the device said that it could not finish (buffer full, RF error): what is
+    missing from such an inventory is not known to be absent.
+    """
+
+    device: str
+    reading: int
+    channel: str
+    tags: frozenset[str]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPressed:
+    """A key went down. ``key`` is the name of its legend (``"7"``, ``"ENTER"``, ``"FOLD"``) after the keymap."""
+
+    device: str
+    reading: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReleased:
+    """A key came up again."""
+
+    device: str
+    reading: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUp:
+    """The device answered, said who it is, and is configured. What it watches is unknown until it reads."""
+
+    device: str
+    reading: int
+    kind: str
+    model: str
+    serial: str
+    firmware: str
+    path: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLost:
+    """The link to the device is gone. ``cause``: ``missing`` ``unplugged`` ``timeout`` ``refused`` ``wrong_device``."""
+
+    device: str
+    reading: int
+    cause: str
+    path: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFault:
+    """The device is there and in trouble.
+
+    ``fault``: ``jam`` ``lid`` ``empty`` ``reset`` ``noise`` ``overflow`` ``rf`` ``doubtful`` ``protocol``.
+    ``counts`` are the link's counters so far: ``crc resync dropped timeouts``.
+    """
+
+    device: str
+    reading: int
+    fault: str
+    detail: str = ""
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCleared:
+    """An earlier fault is over."""
+
+    device: str
+    reading: int
+    fault: str
+
+
+Reading = CardSeen | TagsSeen | KeyPressed | KeyReleased | DeviceUp | DeviceLost | DeviceFault | DeviceCleared

@@ -1,0 +1,19 @@
+"""What every simulated device offers. Sans IO, like the drivers' conversations: the rig moves the bytes."""
+
+from typing import Protocol
+
+
+class Device(Protocol):
+    """The device's side of one protocol. ``now`` is the rig's monotonic clock in ns."""
+
+    def feed(self, data: bytes, now: int) -> list[bytes]:
+        """Bytes from the host: the replies, in order."""
+
+    def poll(self, now: int) -> list[bytes]:
+        """Unsolicited output that is due now (a card slid, a key went down), each as one frame or report."""
+
+    def deadline(self) -> int | None:
+        """When ``poll`` is next worth calling by time alone, in ns, or ``None``."""
+
+    def power_cycle(self, now: int) -> None:
+        """The device was unplugged and plugged in again: volatile state is gone."""
