@@ -1,0 +1,82 @@
+# Every target makes the environment it needs: .venv is built from the hashed lock when it is missing or older.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/installed
+UV     := 0.13.9
+PIP    := -m pip --quiet --no-input --disable-pip-version-check
+ROUNDS ?= 20
+
+export PATH := $(PATH):/usr/sbin:/sbin
+
+.PHONY: help install demo test test-slow lint format bench soak lock clean mosquitto
+
+help:
+	@echo "make demo       play a few hands on simulated devices and tell them as a story"
+	@echo "make test       the quick tests             make test-slow  the rest"
+	@echo "make lint       style, types, import arrows, module length"
+	@echo "make bench      measure                     make soak       play for long, watch memory (ROUNDS=$(ROUNDS))"
+	@echo "make lock       pin the dependencies anew   make clean      remove what was built"
+
+$(STAMP): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "feltd needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	    { echo "$(PYTHON) cannot make a virtual environment (Debian: apt-get install python3-venv)"; exit 1; }
+	@$(BIN)/python $(PIP) install --require-hashes -r requirements-dev.lock
+	@$(BIN)/python $(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+install: $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/feltsim demo
+
+# The integration tests talk to a real broker. Without one they fail and say so; they are never skipped.
+mosquitto:
+	@command -v mosquitto >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing mosquitto"; apt-get -qq update && \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends mosquitto >/dev/null; \
+	else \
+	    echo "mosquitto is missing: tests with a real broker will fail (Debian: apt-get install mosquitto)"; \
+	fi
+
+test: $(STAMP) mosquitto
+	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-slow: $(STAMP) mosquitto
+	@$(BIN)/python -m pytest -q -n 2 -m slow
+
+lint: $(STAMP)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@out="$$($(BIN)/lint-imports --no-cache)" || { echo "$$out"; exit 1; }
+	@find config controller drivers simulators -name '*.py' -exec \
+	    awk 'FNR == 401 {print FILENAME ": longer than 400 lines, split it"; bad = 1} END {exit bad}' {} +
+
+format: $(STAMP)
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format --quiet .
+
+bench: $(STAMP)
+	@$(BIN)/python -m benchmarks.bench
+
+soak: $(STAMP)
+	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
+
+# requirements.lock is what a table's device installs; requirements-dev.lock adds the simulators and the tools.
+lock:
+	@test -x build/lock/bin/uv || $(PYTHON) -m venv build/lock
+	@build/lock/bin/python $(PIP) install uv==$(UV)
+	@build/lock/bin/uv pip compile --quiet pyproject.toml --output-file requirements.lock $(LOCKFLAGS)
+	@build/lock/bin/uv pip compile --quiet pyproject.toml --extra simulators --group dev \
+	    --constraint requirements.lock --output-file requirements-dev.lock $(LOCKFLAGS)
+
+LOCKFLAGS := --upgrade --universal --python-version 3.11 --generate-hashes \
+             --no-header --no-emit-index-url --no-emit-find-links --annotation-style line
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find config controller drivers simulators tests benchmarks -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The house rules, decks and chips as data. ``importlib.resources.files("config")`` finds them once installed."""

@@ -1,0 +1,21 @@
+"""Waiting for another thread or process without guessing how long it takes."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(ask: Callable[[], T], seconds: float = 10.0, what: str = "") -> T:
+    """Ask until the answer is true and return it.
+
+    Raises ``AssertionError`` naming ``what`` when the answer is still false after ``seconds``.
+    """
+    deadline = time.monotonic() + seconds
+    while not (answer := ask()):
+        if time.monotonic() > deadline:
+            name = what or getattr(ask, "__name__", repr(ask))
+            raise AssertionError(f"waited {seconds} s in vain for: {name}")
+        time.sleep(0.005)
+    return answer
