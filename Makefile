@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/installed
 UV     := 0.13.9
-PIP    := -m pip --quiet --no-input --disable-pip-version-check
+PIP    := -m pip --quiet --quiet --no-input --disable-pip-version-check
 ROUNDS ?= 20
 
 export PATH := $(PATH):/usr/sbin:/sbin
