@@ -1,0 +1,1 @@
+"""The event contract: envelope, topics, schemas and proofs. Imports nothing else of ours."""

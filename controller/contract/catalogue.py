@@ -1,0 +1,446 @@
+"""The catalogue: every event type we publish, its stream and what its ``data`` holds.
+
+The table is the one place where a field is defined. The JSON Schemas, the AsyncAPI document and the checks of the
+rehearsal are made from it. Fields are only ever added; a new field raises the minor version in ``VERSIONS``.
+"""
+
+from controller.contract.schema import (
+    ANY,
+    BOOL,
+    CARD,
+    CATEGORY,
+    COUNT,
+    EVIDENCE,
+    FRACTION,
+    HASH,
+    KEY,
+    MAP,
+    MONEY,
+    NUMBER,
+    PERSON,
+    ROLE,
+    RULES,
+    SALT,
+    SEAT,
+    TEXT,
+    UUID,
+    Schema,
+    known,
+    many,
+    obj,
+    one,
+    some,
+)
+
+VERSIONS: dict[str, str] = {}
+"""Types whose schema is not 1.0 any more."""
+
+
+def version_of(kind: str) -> str:
+    """Major and minor version of the schema we write for a type."""
+    return VERSIONS.get(kind, "1.0")
+
+
+_BASIS = {"basis": one("sensor", "keyed", "attested", "derived"), "evidence?": EVIDENCE, "degraded?": BOOL}
+_HAND = {"hand": KEY, "n": COUNT, "t_ms?": COUNT} | _BASIS
+_PERHAPS_HAND = {"hand?": KEY, "n?": COUNT, "t_ms?": COUNT} | {
+    f"{name.removesuffix('?')}?": _BASIS[name] for name in _BASIS
+}
+_SHARES = many(obj({"seat": SEAT, "amount": MONEY}))
+_POTS = many(obj({"pot": COUNT, "amount": MONEY, "eligible": many(SEAT)}))
+_AWARDS = many(
+    obj(
+        {
+            "pot": COUNT,
+            "amount": MONEY,
+            "rake": MONEY,
+            "eligible": many(SEAT),
+            "winners": _SHARES,
+            "odd": _SHARES,
+            "by": one("hand", "last"),
+        }
+    )
+)
+_RESULT = obj(
+    {
+        "revision": COUNT,
+        "board": many(CARD),
+        "seats": many(
+            obj(
+                {
+                    "seat": SEAT,
+                    "in": MONEY,
+                    "out": MONEY,
+                    "net": MONEY,
+                    "stack_after": known(MONEY),
+                    "tabled?": many(CARD),
+                }
+            )
+        ),
+        "pots": _AWARDS,
+        "rake": MONEY,
+        "tips": MONEY,
+        "winners": ANY,
+    }
+)
+_PLACE = {"slot": COUNT, "place": one("seat", "box", "dealer", "board", "burn"), "seat?": SEAT, "box?": SEAT}
+_SOFTWARE = obj({"version": TEXT, "sha256": known(HASH)})
+_STREET = one("preflop", "flop", "turn", "river")
+_LINES = many(obj({"class": KEY, "denomination": ANY, "count": COUNT, "amount": MONEY}))
+_CASH = {"currency": ANY, "shift": KEY, "by": many(PERSON)}
+_SEATING = {"seat": SEAT, "player?": TEXT, "age_and_identity_checked_by?": PERSON, "owed?": ANY}
+_DEVICE = {
+    "device": KEY,
+    "role": ANY,
+    "kind?": KEY,
+    "model?": TEXT,
+    "serial?": TEXT,
+    "firmware?": TEXT,
+    "path?": TEXT,
+    "cause?": TEXT,
+    "since_ms?": COUNT,
+    "hand?": known(KEY),
+    "attempt?": COUNT,
+    "counts?": obj({"crc?": COUNT, "resync?": COUNT, "dropped?": COUNT, "timeouts?": COUNT}),
+}
+_LINK = {
+    "since": TEXT,
+    "queued": COUNT,
+    "range": {"type": "object", "additionalProperties": obj({"from": NUMBER, "to": NUMBER})},
+    "cause?": TEXT,
+}
+
+TABLE: dict[str, dict[str, Schema]] = {
+    "table.opened": {
+        "game": one("holdem", "omaha", "ultimate"),
+        "profile": obj({"name": KEY, "version": TEXT, "sha256": HASH, "language": KEY}),
+        "approvals": many(MAP),
+        "currency": obj({"code": KEY, "exponent": COUNT}),
+        "shift": KEY,
+        "limits": MAP,
+        "rake?": known(obj({"id": KEY, "rate": FRACTION, "cap": known(MONEY), "rounding": ANY, "no_flop": ANY})),
+        "seats?": ANY,
+        "boxes?": ANY,
+        "chipset": obj({"id": KEY, "denominations": many(obj({"id": KEY, "class": KEY, "value": known(MONEY)}))}),
+        "deck": KEY,
+        "capabilities": many(KEY),
+        "software": _SOFTWARE,
+        "opener": known(TEXT),
+        "staff": many(PERSON),
+    },
+    "table.closed": {
+        "closer": known(TEXT),
+        "hands": COUNT,
+        "hands_void": COUNT,
+        "incidents_open": COUNT,
+        "by": many(PERSON),
+    },
+    "settings.changed": {
+        "old": ANY,
+        "new": ANY,
+        "reason": TEXT,
+        "by": PERSON,
+        "approval?": ANY,
+        "from_hand?": known(KEY),
+    },
+    "staff.assigned": {"by": PERSON, "function": ROLE, "relieves?": known(PERSON), "count?": ANY},
+    "staff.relieved": {"by": PERSON, "function": ROLE, "count?": ANY},
+    "deck.verified": {"deck": KEY, "count": COUNT, "ok": BOOL, "before": ANY, "method": KEY, "by": PERSON},
+    "deck.changed": {
+        "old": known(KEY),
+        "new": KEY,
+        "reason": one("schedule", "requested", "fouled", "marked", "damaged"),
+        "by": PERSON,
+    },
+    "button.placed": {
+        "seat": SEAT,
+        "how": one("draw", "moved", "corrected"),
+        "draw?": many(obj({"seat": SEAT, "card": CARD})),
+        "rules?": RULES,
+    },
+    "seat.taken": _SEATING,
+    "seat.left": _SEATING,
+    "seat.away": _SEATING,
+    "seat.back": _SEATING,
+    "attestation.recorded": {"rules": RULES, "statement": KEY, "scope": one("shift", "hand"), "by": PERSON},
+}
+
+HAND: dict[str, dict[str, Schema]] = {
+    "hand.started": {
+        "number": COUNT,
+        "profile": obj({"sha256": HASH}),
+        "structure": KEY,
+        "limits": MAP,
+        "button": known(SEAT),
+        "seats": many(
+            obj({"seat": SEAT, "player?": TEXT, "stack": known(MONEY), "dealt_in": BOOL, "owes?": ANY}),
+        ),
+        "deck": known(KEY),
+        "shuffled": known(BOOL),
+        "cut": known(obj({"done": BOOL, "by": ANY})),
+        "dealer": known(PERSON),
+        "inspector?": known(PERSON),
+        "replaces?": KEY,
+    },
+    "blind.posted": {
+        "seat": SEAT,
+        "kind": one("small", "big", "ante", "big_blind_ante", "straddle", "missed_live", "missed_dead"),
+        "amount": MONEY,
+        "due": MONEY,
+        "all_in": BOOL,
+    },
+    "card.dealt": _PLACE | {"face": one("closed", "open"), "commit?": HASH},
+    "card.opened": _PLACE
+    | {
+        "card": CARD,
+        "salt?": SALT,
+        "cause": one("street", "tabled", "all_in", "dealer", "exposed_by_dealer", "exposed_by_player", "premature"),
+    },
+    "action.taken": {
+        "street": _STREET,
+        "seat": SEAT,
+        "kind": one("fold", "check", "call", "bet", "raise"),
+        "all_in": BOOL,
+        "added": MONEY,
+        "to": MONEY,
+        "call_before": MONEY,
+        "pot_before": MONEY,
+        "raise_no?": COUNT,
+        "full_raise?": BOOL,
+        "min_next?": known(MONEY),
+        "stack_after": known(MONEY),
+        "declared?": obj({"kind": KEY, "number?": known(MONEY)}),
+        "movements?": COUNT,
+        "read_as?": ANY,
+        "in_turn": BOOL,
+        "elapsed_ms?": COUNT,
+    },
+    # Ours: the dealer takes back an entry. Whoever keeps a round's stakes sets the seat to ``to``.
+    "action.undone": {
+        "seat": SEAT,
+        "kind": one("fold", "check", "call", "bet", "raise"),
+        "refers": COUNT,
+        "to": MONEY,
+    },
+    "action.refused": {
+        "seat?": known(SEAT),
+        "tried": obj({"kind": KEY, "to?": known(MONEY)}),
+        "rules": RULES,
+        "allowed": many(obj({"kind": KEY, "min?": known(MONEY), "max?": known(MONEY)})),
+    },
+    "bet.returned": {
+        "seat": SEAT,
+        "amount": MONEY,
+        "cause": one("uncalled", "string_bet", "irregular", "change", "voided"),
+    },
+    "street.closed": {"street": _STREET, "stakes": _SHARES, "pots": _POTS, "next": known(KEY)},
+    "street.opened": {
+        "street": _STREET,
+        "cards": many(CARD),
+        "board": many(CARD),
+        "burned": BOOL,
+        "to_act": known(SEAT),
+    },
+    "showdown.started": {"order": many(SEAT), "must_show": many(SEAT), "may_muck": many(SEAT), "pots": _POTS},
+    "hand.tabled": {
+        "seat": SEAT,
+        "cards": many(CARD),
+        "best": some(CARD, 5),
+        "category": CATEGORY,
+        "royal": BOOL,
+        "own_used": ANY,
+    },
+    "hand.mucked": {"seat": SEAT, "cause": one("fold", "muck", "killed", "left"), "rules?": RULES},
+    "award.computed": {"pots": _AWARDS},
+    "winner.announced": {"seats": many(SEAT), "agrees": BOOL},
+    "rake.taken": {
+        "computed": MONEY,
+        "dropped": known(MONEY),
+        "base": MONEY,
+        "rate": FRACTION,
+        "cap": known(MONEY),
+        "rounded": ANY,
+        "by_pot": many(ANY),
+        "exempt?": ANY,
+        "agrees": known(BOOL),
+    },
+    "award.paid": {"pot": COUNT, "seat": SEAT, "amount": known(MONEY), "agrees": known(BOOL)},
+    "tip.given": {"seat?": SEAT, "amount": MONEY, "to": one("dealer_box")},
+    "hand.closed": {
+        "result": _RESULT,
+        "incidents": many(KEY),
+        "breaches": many(ANY),
+        "degraded": BOOL,
+        "duration_ms": COUNT,
+        "actions": COUNT,
+    },
+    "hand.corrected": {"result": _RESULT, "refers": TEXT, "incident": KEY, "by": ANY},
+    "hand.voided": {"cause": KEY, "incident?": KEY, "returned": _SHARES, "rake": MONEY, "by": ANY},
+    "hand.redealt": {"old": KEY, "new": KEY, "kept": ANY, "incident?": KEY, "rules": RULES},
+    "hand.final": {
+        "revision": COUNT,
+        "refers": TEXT,
+        "reason": one("next_hand", "table_closed", "ruled"),
+    },
+}
+
+TROUBLE: dict[str, dict[str, Schema]] = {
+    "breach.noted": {
+        "rules": RULES,
+        "reaction": one("FLAG", "INFO", "BLOCK", "HOLD"),
+        "seat?": known(SEAT),
+        "box?": SEAT,
+        "what": KEY,
+        "asked?": ANY,
+        "allowed_now?": many(ANY),
+        "repeat": COUNT,
+    },
+    "incident.opened": {
+        "incident": KEY,
+        "code": {"type": "string", "pattern": "^I-[0-9]+$"},
+        "rules": RULES,
+        "severity": one("low", "high", "stop"),
+        "phase?": known(KEY),
+        "sa?": known(BOOL),
+        "holds": one("seat", "hand", "table", "none"),
+        "seats?": many(SEAT),
+        "boxes?": many(SEAT),
+        "kind": KEY,
+        "facts": MAP,
+        "proposed?": known(obj({"ruling": KEY, "effects?": _SHARES})),
+        "alternatives?": many(ANY),
+        "signatures_needed": COUNT,
+        "who_may_rule": many(ROLE),
+        "due_ms?": COUNT,
+    },
+    "incident.updated": {"incident": KEY, "adds": MAP, "severity?": one("low", "high", "stop")},
+    "incident.ruled": {
+        "incident": KEY,
+        "ruling": KEY,
+        "follows_proposal": BOOL,
+        "against_rules": RULES,
+        "reason": TEXT,
+        "by": many(PERSON),
+        "signatures": ANY,
+    },
+    "incident.closed": {
+        "incident": KEY,
+        "outcome": one("resumed", "corrected", "voided", "redealt", "noted"),
+        "held_ms": COUNT,
+        "refers?": many(TEXT),
+    },
+    "override.used": {"rules": RULES, "reason": TEXT, "by": ANY, "until": ANY},
+}
+
+CASH: dict[str, dict[str, Schema]] = {
+    "tray.counted": {
+        "count": ANY,
+        "reason": one("open", "close", "shift", "fill", "credit", "spot_check"),
+        "lines": _LINES,
+        "total": MONEY,
+        "expected": known(MONEY),
+        "variance": known(MONEY),
+        "method": one("rfid", "manual", "both"),
+        "unread": COUNT,
+    },
+    "chips.bought": {
+        "seat?": SEAT,
+        "box?": SEAT,
+        "amount": MONEY,
+        "means": one("cash", "chips", "voucher", "marker"),
+        "lines?": _LINES,
+        "when": one("between_hands", "deferred"),
+        "stack_after": known(MONEY),
+    },
+    "chips.redeemed": {
+        "seat?": SEAT,
+        "box?": SEAT,
+        "amount": MONEY,
+        "means": one("cash", "chips", "voucher", "marker"),
+        "lines?": _LINES,
+        "when": one("between_hands", "deferred"),
+        "stack_after": known(MONEY),
+    },
+}
+
+SYSTEM: dict[str, dict[str, Schema]] = {
+    "staff.login": {
+        "staff": known(TEXT),
+        "role": known(ROLE),
+        "result": one("ok", "denied", "locked"),
+        "place": KEY,
+    },
+    "daemon.started": {
+        "software": _SOFTWARE,
+        "config_sha256": known(HASH),
+        "profile_sha256": known(HASH),
+        "boot?": ANY,
+        "reason?": TEXT,
+        "self_test?": many(ANY),
+        "open_hand?": known(KEY),
+    },
+    "daemon.stopped": {"reason": TEXT, "software?": _SOFTWARE, "open_hand?": known(KEY)},
+    "ledger.began": {
+        "previous": known(
+            obj(
+                {
+                    "ledger": UUID,
+                    "heads": {
+                        "type": "object",
+                        "additionalProperties": obj({"sequence": NUMBER, "sha256": HASH}),
+                    },
+                }
+            )
+        ),
+        "reason": KEY,
+    },
+    "ledger.filling": {"used": COUNT, "limit": COUNT, "oldest_unsent": ANY, "new_hands_refused": BOOL},
+    "key.rotated": {"old": KEY, "new": KEY, "valid_from": ANY, "signed_by_old": TEXT},
+    "device.up": _DEVICE,
+    "device.lost": _DEVICE,
+    "device.fault": _DEVICE,
+    "device.cleared": _DEVICE,
+    "device.conflict": _DEVICE,
+    "recovery.completed": {
+        "gap_ms": known(COUNT),
+        "differences": many(ANY),
+        "incident?": KEY,
+        "confirmed_by?": many(PERSON),
+    },
+    "clock.stepped": {"before": TEXT, "after": TEXT, "step_ms": MONEY, "synced": known(BOOL)},
+    "link.lost": _LINK,
+    "link.restored": _LINK,
+    "test.entered": {"by": ANY, "restored": ANY},
+    "test.left": {"by": ANY, "restored": ANY},
+}
+
+ANY_STREAM: dict[str, dict[str, Schema]] = {
+    "ledger.signed": {
+        "head": obj({"sequence": NUMBER, "sha256": HASH}),
+        "key": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "signature": {"type": "string", "pattern": "^[0-9a-f]{128}$"},
+    },
+    "record.withheld": {"original_type": KEY, "original_sha256": HASH, "cause": KEY},
+}
+
+STREAMS_OF: dict[str, tuple[str, ...]] = (
+    dict.fromkeys(TABLE | HAND | TROUBLE, ("play",))
+    | dict.fromkeys(CASH, ("cash",))
+    | dict.fromkeys(SYSTEM, ("ops",))
+    | dict.fromkeys(ANY_STREAM, ("play", "cash", "ops", "guard"))
+)
+"""In which streams a type may stand."""
+
+DATA: dict[str, Schema] = {
+    kind: obj(common | fields)
+    for common, types in (
+        (_PERHAPS_HAND, TABLE),
+        (_HAND, HAND),
+        (_PERHAPS_HAND, TROUBLE),
+        (_CASH | _PERHAPS_HAND, CASH),
+        ({}, SYSTEM),
+        ({}, ANY_STREAM),
+    )
+    for kind, fields in types.items()
+}
+"""The schema of ``data`` by type."""

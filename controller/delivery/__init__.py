@@ -1,0 +1,1 @@
+"""Publishes the ledger over MQTT."""

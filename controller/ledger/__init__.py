@@ -1,0 +1,1 @@
+"""The append-only file: outbox, audit trail and the only source of recovery."""
