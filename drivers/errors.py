@@ -13,11 +13,18 @@ class DeviceError(Exception):
 
 
 class LinkError(DeviceError):
-    """The way to the device failed. Passing trouble: the supervisor backs off and opens again."""
+    """The way to the device failed. Passing trouble: the supervisor backs off and opens again.
+
+    ``cause`` is the word that ``DeviceLost`` uses for it.
+    """
+
+    cause = "unplugged"
 
 
 class LinkTimeout(LinkError):
     """Nothing came, or nothing could be sent, within the time allowed. The link may still be good."""
+
+    cause = "timeout"
 
 
 class LinkLost(LinkError):
@@ -27,9 +34,21 @@ class LinkLost(LinkError):
 class LinkRefused(LinkError):
     """The link cannot be opened: missing, held by another process, or not permitted."""
 
+    cause = "refused"
+
+
+class LinkMissing(LinkRefused):
+    """Nothing is where the device should be: not plugged in, not powered, or under another name."""
+
+    cause = "missing"
+
 
 class ProtocolError(DeviceError):
     """The peer sent what its protocol does not allow. The message never holds frame bytes."""
+
+
+class ChecksumError(ProtocolError):
+    """A whole frame came and its checksum is wrong."""
 
 
 class LocalError(DeviceError):
@@ -37,13 +56,17 @@ class LocalError(DeviceError):
 
 
 class ConfigError(LocalError):
-    """An option of a device is wrong. The message names the option, its value and the remedy."""
+    """An option of a device is wrong. The message names the option, its value and the remedy.
 
-    def __init__(self, name: str, value: object, remedy: str) -> None:
+    ``also`` holds the further faults found in the same pass, so that a person can mend all of them at once.
+    """
+
+    def __init__(self, name: str, value: object, remedy: str, also: "tuple[ConfigError, ...]" = ()) -> None:
         super().__init__(f"{name} = {value!r}: {remedy}")
         self.name = name
         self.value = value
         self.remedy = remedy
+        self.also = also
 
 
 class UnknownDriver(ConfigError):
