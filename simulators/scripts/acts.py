@@ -1,0 +1,205 @@
+"""What a script is made of: the state to begin from, and what hands and people do, in order.
+
+Acts name the physical deed, not what the daemon should make of it. ``simulators.dealer`` turns them into
+cards that slide and keys that are pressed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+Kind = Literal["fold", "check", "call", "bet", "raise", "all_in"]
+
+RANKS = "23456789TJQKA"
+SUITS = "cdhs"
+DECK = tuple(rank + suit for suit in SUITS for rank in RANKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Attest:
+    """The dealer presses HAND: shuffled, cut, blinds and antes are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """The top card leaves the shoe. ``place`` (``seat`` ``burn`` ``board``) is where the hand lays it.
+
+    ``confidence`` is how sure the shoe is (0..100); ``card`` is what it says, ``None`` when it cannot tell.
+    """
+
+    card: str | None
+    place: str
+    seat: int | None = None
+    confidence: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A seat decides and the dealer keys it. ``to`` is the seat's total for the round in minor units.
+
+    With ``name_seat`` the dealer types the seat before the verb; without, the entry means whose turn it is.
+    """
+
+    kind: Kind
+    seat: int | None = None
+    to: int | None = None
+    name_seat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """A seat's cards are turned face up (SHOW)."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Muck:
+    """A seat gives its cards up unseen (FOLD with the seat)."""
+
+    seat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Chips are pushed and cards collected (DONE)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Raw keys, one after the other; each is held for ``hold_ms``."""
+
+    keys: tuple[str, ...]
+    hold_ms: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A person's command at the command socket."""
+
+    name: str
+    args: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    by: str = ""
+    role: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A person rules on the open incident with this code."""
+
+    code: str
+    ruling: str
+    by: str = ""
+    role: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAct:
+    """Something happens to a device: ``unplug`` ``plug`` ``reset`` ``jam`` ``clear`` ``noise``."""
+
+    what: str
+    device: str
+    args: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class SystemAct:
+    """Something happens to the system: ``daemon.kill`` ``daemon.start`` ``broker.stop`` ``broker.start``."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nobody does anything for so long."""
+
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unsensed:
+    """An act that this table neither senses nor keys. It is performed all the same and leaves no trace."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Evaluate what has been expected so far."""
+
+
+Act = (
+    Attest
+    | Slide
+    | Declare
+    | Show
+    | Muck
+    | Finish
+    | Press
+    | Order
+    | Rule
+    | DeviceAct
+    | SystemAct
+    | Pause
+    | Unsensed
+    | Check
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatStart:
+    """Who sits where. ``stack`` in minor units, ``None`` when nobody counted it."""
+
+    seat: int
+    player: str
+    stack: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stakes:
+    """Blinds and ante in minor units, the chips by value, the currency and its decimals."""
+
+    small_blind: int
+    big_blind: int
+    ante: int
+    ante_kind: Literal["each", "big_blind"]
+    chips: tuple[int, ...]
+    currency: str = "EUR"
+    exponent: int = 0
+
+    @property
+    def unit(self) -> int:
+        """The table unit: the smallest chip. Keyed amounts count it."""
+        return min(self.chips)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a recorded hand says came out of it.
+
+    ``stacks`` is empty where the record has none. ``halves`` are the seats whose recorded stack no chip can
+    pay (twice its value, to stay in integers); ``masked`` the cards the record does not know.
+    """
+
+    stacks: Mapping[int, int]
+    board: tuple[str, ...]
+    halves: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    masked: frozenset[str] = frozenset()
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One hand as acts: what the table is, who sits there, and what is done."""
+
+    name: str
+    path: Path
+    stakes: Stakes
+    seats: tuple[SeatStart, ...]
+    button: int
+    acts: tuple[Act, ...]
+    outcome: Outcome

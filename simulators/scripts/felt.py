@@ -1,0 +1,104 @@
+"""The felt as the rig sees it: which cards left the shoe and what each seat has put in this round.
+
+That is what turns chips into the keys that a table without bet sensors needs.
+"""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from simulators.scripts.acts import DECK, Act, Attest, Declare, Kind, SeatStart, Stakes
+
+
+@dataclass(slots=True)
+class Felt:
+    """One table of a scenario, while its steps are expanded."""
+
+    seats: tuple[SeatStart, ...]
+    stakes: Stakes
+    button: int
+    people: Mapping[str, str]
+    button_posts_small: bool
+    top: list[str]
+    after_reshuffle: list[str]
+    seed: int = 0
+    stakes_in: dict[int, int] = field(default_factory=dict)
+    """What each seat has in the round, in minor units."""
+    declared: Declare | None = None
+    """What was announced and not yet followed by chips."""
+    begun: bool = False
+    """HAND was pressed for this hand."""
+    dealt: bool = False
+    gone: set[str] = field(default_factory=set)
+
+    def begin(self) -> list[Act]:
+        """Press HAND, once a hand: it posts the blinds and antes that are due."""
+        if self.begun:
+            return []
+        self.begun = True
+        small, big = self.order()[:2]
+        self.stakes_in = {small: self.stakes.small_blind, big: self.stakes.big_blind}
+        return [Attest()]
+
+    def order(self) -> list[int]:
+        """Seats clockwise from the small blind."""
+        seats = [s.seat for s in self.seats]
+        after = [s for s in seats if s > self.button] + [s for s in seats if s <= self.button]
+        return after[::-1] if len(after) == 2 and self.button_posts_small else after
+
+    def declare(self, act: Declare) -> list[Act]:
+        """A seat says what it does. A raise without a number waits for its chips (HR-12.8)."""
+        before = self.begin()
+        self.declared = act
+        if act.kind in ("bet", "raise") and act.to is None:
+            return before
+        if act.seat is not None:
+            if act.kind == "call":
+                self.stakes_in[act.seat] = self.to_match
+            elif act.to is not None:
+                self.stakes_in[act.seat] = act.to
+        return [*before, act]
+
+    def put(self, seat: int, amount: int) -> list[Act]:
+        """Chips come in front of a seat; the dealer keys what they mean, unless it was declared."""
+        before = self.begin()
+        if not self.dealt:
+            return before  # blinds and antes: HAND posts them
+        said, self.declared = self.declared, None
+        if said is not None and said.seat == seat and (said.to is not None or said.kind not in ("bet", "raise")):
+            return before
+        total = self.stakes_in.get(seat, 0) + amount
+        kind: Kind = "call" if total <= self.to_match else "raise" if self.to_match else "bet"
+        self.stakes_in[seat] = total
+        return [*before, Declare(kind, seat, None if kind == "call" else total, name_seat=True)]
+
+    @property
+    def to_match(self) -> int:
+        """The highest stake of the round."""
+        return max(self.stakes_in.values(), default=0)
+
+    def next_round(self) -> None:
+        """A street begins: nobody has put in anything."""
+        self.stakes_in, self.declared = {}, None
+
+    def draw(self) -> str:
+        """The next card out of the shoe: as the scenario says, then by chance from the rest."""
+        if self.top:
+            card = self.top.pop(0)
+        else:
+            left = [c for c in DECK if c not in self.gone and c not in self.after_reshuffle]
+            card = random.Random(f"{self.seed}/{len(self.gone)}").choice(left)
+        self.gone.add(card)
+        return card
+
+    def reshuffle(self) -> None:
+        """The stub is shuffled: the order the scenario names, then chance."""
+        self.top, self.after_reshuffle = self.after_reshuffle, []
+
+    def new_hand(self, top: Iterable[str]) -> None:
+        """The deck is together again and shuffled; the button has moved."""
+        seats = [s.seat for s in self.seats]
+        self.button = next((s for s in seats if s > self.button), seats[0])
+        self.top, self.gone = list(top), set()
+        self.begun = self.dealt = False
+        self.next_round()

@@ -1,0 +1,350 @@
+"""The steps of a scenario: when each happens, and its act expanded for a shoe table."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulators.scripts.acts import (
+    DECK,
+    Act,
+    Check,
+    Declare,
+    DeviceAct,
+    Finish,
+    Muck,
+    Order,
+    Pause,
+    Press,
+    Rule,
+    Show,
+    Slide,
+    SystemAct,
+    Unsensed,
+)
+from simulators.scripts.felt import Felt
+from simulators.scripts.strict import Section
+
+KINDS = ("fold", "check", "call", "bet", "raise", "all_in")
+VERBS = ("ENTER", "FOLD", "CHECK", "CALL", "BET", "RAISE", "ALLIN", "HAND", "SHOW", "DONE", "MISDEAL", "VOID", "CLEAR")
+KEYS = (*"0123456789", *VERBS)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A duration in ms, drawn from a triangle."""
+
+    low: int
+    mode: int
+    high: int
+
+    def draw(self, dice: random.Random) -> int:
+        """One duration."""
+        return round(dice.triangular(self.low, self.high, self.mode))
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A step that waits for the product's answer."""
+
+    event: str
+    match: Mapping[str, Any]
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. It starts ``gap`` after the end of the step before, or ``at_ms`` after the start of the run.
+
+    ``within`` is the gap between its own acts, where the step sets one.
+    """
+
+    id: str
+    do: str
+    line: int | None
+    acts: tuple[Act, ...]
+    gap: Span | None = None
+    at_ms: int | None = None
+    when: When | None = None
+
+
+def read_span(section: Section, key: str, default: Span | None) -> Span | None:
+    """A number or ``{ min, mode, max }``; ``default`` when the key is not there. Raises ``ScriptError``."""
+    value = section.take(key, (int, dict), None) if key in section else None
+    if value is None:
+        section.asked.add(key)
+        return default
+    if isinstance(value, int):
+        value = dict.fromkeys(("min", "mode", "max"), value)
+    numbers = [value[name] for name in ("min", "mode", "max") if isinstance(value.get(name), int)]
+    if len(numbers) != 3 or len(value) != 3:
+        raise section.wrong(key, value, "give a number of ms or { min, mode, max }")
+    if not 0 <= numbers[0] <= numbers[1] <= numbers[2]:
+        raise section.wrong(key, value, "min, mode and max must rise")
+    return Span(*numbers)
+
+
+def read_steps(sections: list[Section], felt: Felt) -> tuple[Step, ...]:
+    """All steps in order. Raises ``ScriptError``."""
+    steps: list[Step] = []
+    for number, section in enumerate(sections, start=1):
+        step = _step(section, number, felt)
+        if any(step.id == other.id for other in steps):
+            raise section.wrong("id", step.id, "another step has this id")
+        steps.append(step)
+    return tuple(steps)
+
+
+def _step(section: Section, number: int, felt: Felt) -> Step:
+    do = section.choice("do", ACTS)
+    section.refuse(dict.fromkeys(("with", "offset_ms"), "acts at the same time are not done by this rig yet"))
+    acts = tuple(ACTS[do](section, felt))
+    when = _when(section.section("when")) if "when" in section else None
+    step = Step(
+        id=section.text("id", f"step-{number}"),
+        do=do,
+        line=section.line,
+        acts=acts,
+        gap=read_span(section, "gap_ms", None),
+        at_ms=section.number("at_ms", None),
+        when=when,
+    )
+    if step.at_ms is not None and (step.gap is not None or when is not None):
+        raise section.wrong("at_ms", step.at_ms, "a step has one of gap_ms, at_ms and when")
+    section.done()
+    return step
+
+
+def _when(section: Section) -> When:
+    when = When(section.text("event"), section.take("match", dict, {}), section.number("timeout_ms", 5000, 1))
+    section.done()
+    return when
+
+
+# ---------------------------------------------------------------------- cards
+
+
+def _slide(section: Section, felt: Felt) -> Iterator[Act]:
+    place = section.text("to")
+    section.choice("face", ("open", "closed"), "closed")
+    confidence = section.number("confidence", 100)
+    unread = section.take("unread", bool, False)
+    seat = None
+    if place.startswith("seat:"):
+        seat = _seat(section, "to", felt)
+        yield from felt.begin()
+        felt.dealt = True
+    elif place not in ("burn", "board"):
+        raise section.wrong("to", place, 'a card slides to "burn", "board" or "seat:N"')
+    else:
+        felt.next_round()
+    for _ in range(section.number("count", 1, 1)):
+        card = felt.draw()
+        yield Slide(None if unread else card, place.split(":")[0], seat, confidence)
+
+
+def _deal(section: Section, felt: Felt) -> Iterator[Act]:
+    yield from felt.begin()
+    seats = section.take("seats", list, felt.order())
+    known = [s.seat for s in felt.seats]
+    if sorted(seats) != sorted(set(seats)) or not set(seats) <= set(known):
+        raise section.wrong("seats", seats, f"name each of the seats {known} at most once")
+    section.choice("pattern", ("one_by_one",), "one_by_one")
+    felt.dealt = True
+    for _ in range(section.number("each", 2, 1)):
+        for seat in seats:
+            yield Slide(felt.draw(), "seat", seat)
+
+
+def _turn(section: Section, felt: Felt) -> Iterator[Act]:
+    places = section.take("at", (str, list))
+    for place in places if isinstance(places, list) else [places]:
+        yield Show(_seat_of(section, "at", place, felt))
+
+
+def _move(section: Section, felt: Felt) -> Iterator[Act]:
+    source, target = section.text("from"), section.text("to")
+    section.number("count", 1, 1)
+    if target == "muck" and source.startswith("seat:"):
+        yield Muck(_seat(section, "from", felt))
+    else:
+        yield Unsensed(f"card.move {source} -> {target}")
+
+
+def _shuffle(section: Section, felt: Felt) -> Iterator[Act]:
+    top = section.texts("top")
+    for card in top:
+        if card not in DECK or top.count(card) > 1:
+            raise section.wrong("top", card, "every card stands once, as rank 2-9TJQKA and suit cdhs")
+    felt.new_hand(top)
+    yield Unsensed("deck.shuffle")
+
+
+def _reshuffle(_section: Section, felt: Felt) -> Iterator[Act]:
+    felt.reshuffle()
+    yield Unsensed("stub.reshuffle")
+
+
+# ---------------------------------------------------------------------- chips
+
+
+def _put(section: Section, felt: Felt) -> Iterator[Act]:
+    section.refuse({"spots": "boxes and spots belong to Ultimate, which this table does not play"})
+    seat = _chair(section, felt)
+    amount = _amount(section, felt)
+    section.number("movements", 1, 1)
+    section.number("pause_ms", 0)
+    yield from felt.put(seat, amount)
+    yield Unsensed(f"chips.put seat {seat}: {amount}")
+
+
+def _take(section: Section, felt: Felt) -> Iterator[Act]:
+    seat = _chair(section, felt)
+    yield Unsensed(f"chips.take seat {seat}: {_amount(section, felt)}")
+
+
+def _shift(section: Section, felt: Felt) -> Iterator[Act]:
+    moves = section.sections("moves") or [section]
+    for move in moves:
+        yield Unsensed(f"chips.move {move.text('from')} -> {move.text('to')}: {_amount(move, felt)}")
+        if move is not section:
+            move.done()
+
+
+def _amount(section: Section, felt: Felt) -> int:
+    chips = section.take("chips", dict)
+    amount = 0
+    for value, count in chips.items():
+        if not value.isdigit() or int(value) not in felt.stakes.chips or not isinstance(count, int) or count < 1:
+            known = ", ".join(map(str, felt.stakes.chips))
+            raise section.wrong("chips", chips, f"write {{ value = count }} with the chips of this table: {known}")
+        amount += int(value) * count
+    return amount
+
+
+# --------------------------------------------------------------------- people
+
+
+def _declare(section: Section, felt: Felt) -> Iterator[Act]:
+    kind = section.choice("kind", KINDS)
+    seat = _chair(section, felt) if "seat" in section else None
+    number = section.number("number", None, 1)
+    if number is not None and (kind not in ("bet", "raise", "all_in") or number % felt.stakes.unit):
+        raise section.wrong("number", number, f"bet, raise and all_in take a total in chips of {felt.stakes.unit}")
+    yield from felt.declare(Declare(kind, seat, number, name_seat=seat is not None))
+
+
+def _key(section: Section, _felt: Felt) -> Iterator[Act]:
+    keys = section.texts("keys")
+    for key in keys:
+        if key not in KEYS:
+            raise section.wrong("keys", key, f"the keypad has {' '.join(KEYS)}")
+    yield Press(keys, section.number("hold_ms", 60, 1))
+
+
+def _login(section: Section, felt: Felt) -> Iterator[Act]:
+    who = section.text("who")
+    yield Order("login", {}, by=who, role=_role(section, who, felt))
+
+
+def _attest(section: Section, felt: Felt) -> Iterator[Act]:
+    who = section.text("who")
+    args = {"rule": section.text("rule"), "statement": section.text("statement", "")}
+    yield Order("attest", args, by=who, role=_role(section, who, felt))
+
+
+def _rule(section: Section, felt: Felt) -> Iterator[Act]:
+    who = section.text("who", felt.people.get("chief_inspector") or next(iter(felt.people.values())))
+    role = _role(section, who, felt)
+    yield Rule(section.text("code"), section.text("ruling"), who, role, section.text("reason", ""))
+
+
+def _command(section: Section, felt: Felt) -> Iterator[Act]:
+    who = section.text("who", felt.people.get("dealer", ""))
+    yield Order(section.text("name"), section.take("args", dict, {}), by=who, role=_role(section, who, felt))
+
+
+def _role(section: Section, who: str, felt: Felt) -> str:
+    for role, staff in felt.people.items():
+        if staff == who:
+            return role
+    raise section.wrong("who", who, f"nobody in [start.people]; there are {', '.join(felt.people.values())}")
+
+
+# ---------------------------------------------------------- devices and system
+
+
+def _device(what: str, *numbers: str) -> "Expand":
+    def expand(section: Section, _felt: Felt) -> Iterator[Act]:
+        device = section.choice("device", ("shoe0", "keys0", "tray0"))
+        yield DeviceAct(what, device, {name: section.number(name, None) for name in numbers if name in section})
+        section.asked.update(numbers)
+
+    return expand
+
+
+def _just(act: Act) -> "Expand":
+    def expand(_section: Section, _felt: Felt) -> Iterator[Act]:
+        yield act
+
+    return expand
+
+
+def _pause(section: Section, _felt: Felt) -> Iterator[Act]:
+    yield Pause(section.number("ms", 1000))
+
+
+def _mark(section: Section, _felt: Felt) -> Iterator[Act]:
+    yield Unsensed(f"mark {section.text('text', '')}".strip())
+
+
+def _chair(section: Section, felt: Felt) -> int:
+    seat: int = section.number("seat", least=1)
+    if seat not in {s.seat for s in felt.seats}:
+        raise section.wrong("seat", seat, f"seats in play: {', '.join(str(s.seat) for s in felt.seats)}")
+    return seat
+
+
+def _seat(section: Section, key: str, felt: Felt) -> int:
+    return _seat_of(section, key, section.text(key), felt)
+
+
+def _seat_of(section: Section, key: str, place: str, felt: Felt) -> int:
+    name, _, number = place.partition(":")
+    if name != "seat" or number not in {str(s.seat) for s in felt.seats}:
+        raise section.wrong(key, place, f"seats in play: {', '.join(f'seat:{s.seat}' for s in felt.seats)}")
+    return int(number)
+
+
+Expand = Callable[[Section, Felt], Iterator[Act]]
+
+ACTS: Mapping[str, Expand] = {
+    "card.slide": _slide,
+    "card.turn": _turn,
+    "card.move": _move,
+    "cards.deal": _deal,
+    "cards.collect": _just(Finish()),
+    "deck.shuffle": _shuffle,
+    "stub.reshuffle": _reshuffle,
+    "chips.put": _put,
+    "chips.take": _take,
+    "chips.move": _shift,
+    "declare": _declare,
+    "key": _key,
+    "login": _login,
+    "attest": _attest,
+    "rule": _rule,
+    "command": _command,
+    "device.unplug": _device("unplug"),
+    "device.plug": _device("plug"),
+    "device.reset": _device("reset"),
+    "device.jam": _device("jam", "ms"),
+    "link.noise": _device("noise", "ms", "rate"),
+    "daemon.kill": _just(SystemAct("daemon.kill")),
+    "daemon.start": _just(SystemAct("daemon.start")),
+    "broker.stop": _just(SystemAct("broker.stop")),
+    "broker.start": _just(SystemAct("broker.start")),
+    "pause": _pause,
+    "mark": _mark,
+    "check": _just(Check()),
+}
