@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -38,6 +38,20 @@ class Section(BaseModel):
     """A part of a configuration file: strict types, no unknown keys, no secrets in messages."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+    @classmethod
+    def known(cls, values: object) -> Self | None:
+        """The section from its known keys alone, or ``None`` where one of them is wrong or missing.
+
+        For checks across sections: an unknown key in one must not hide a fault in another.
+        """
+        if not isinstance(values, dict):
+            return None
+        names = {field.alias or name for name, field in cls.model_fields.items()}
+        try:
+            return cls.model_validate({key: value for key, value in values.items() if key in names})
+        except ValidationError:
+            return None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -87,6 +101,8 @@ def shown(values: Any, loc: Sequence[str | int]) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint at the closest known word, or the list of what is known."""
     known = sorted(known)
+    if not known:
+        return "remove it"
     close = difflib.get_close_matches(word, known, n=1)
     return f'did you mean "{close[0]}"?' if close else f"known are {', '.join(known)}"
 
@@ -105,19 +121,19 @@ def _remedy(kind: str, message: str, model: type[BaseModel], item: Any) -> str:
 def _keys_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     """The keys that the table at ``loc`` may have."""
     current: Any = model
-    for step in loc:
-        if isinstance(current, type) and issubclass(current, BaseModel):
-            field = current.model_fields.get(str(step))
-            current = field.annotation if field else None
-            current = _first_model(current)
-        # A list index or the name of an entry: the model beneath stays the same.
-    return list(current.model_fields) if isinstance(current, type) and issubclass(current, BaseModel) else []
+    steps = iter(loc)
+    for step in steps:
+        field = current.model_fields.get(str(step))
+        current = _first_model(field.annotation) if field else None
+        if current is None:
+            return []
+        if field and get_origin(field.annotation) in (dict, list):
+            next(steps, None)  # the name or number of an entry
+    return [field.alias or name for name, field in current.model_fields.items()]
 
 
-def _first_model(annotation: Any) -> Any:
+def _first_model(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    for part in get_args(annotation):
-        if found := _first_model(part):
-            return found
-    return None
+    found = (_first_model(part) for part in get_args(annotation))
+    return next(filter(None, found), None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from controller.core.rules.profile import Approval, Family, Profile, Rake
 from controller.faults import BadConfiguration, Fault, Section, did_you_mean, dotted, read_toml, shown, translate
@@ -39,7 +40,7 @@ def _optional(value: Any) -> Any:
 def _rate(value: Any) -> Any:
     """``5%``, ``2.5%`` or ``1/20`` as a fraction of the pot, not below 0 and not above 1."""
     if not isinstance(value, str):
-        raise ValueError('write it as text: "5%" or "1/20"')  # noqa: TRY004 - pydantic wants ValueError
+        raise PydanticCustomError("share", 'write it as text: "5%" or "1/20"')
     try:
         rate = Fraction(value.removesuffix("%").strip()) / (100 if value.endswith("%") else 1)
     except (ValueError, ZeroDivisionError) as error:
@@ -49,15 +50,15 @@ def _rate(value: Any) -> Any:
     return rate
 
 
-Optional = Annotated[int | None, BeforeValidator(_optional)]
+Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_optional)]
 
 
 class RakeFile(Section):
     """The table ``[rake]`` of a profile."""
 
-    id: Annotated[str, Field(min_length=1)]
+    id: Annotated[str, Field(min_length=1)] = "house"
     rate: Annotated[Any, BeforeValidator(_rate)]
-    cap: Annotated[Optional, Field(ge=0)] = None
+    cap: Count = None
     rounding: Annotated[int, Field(ge=1)] = 1
     no_flop: bool = False
 
@@ -85,14 +86,14 @@ class ProfileFile(Section):
     players_min: Annotated[int, Field(ge=2, le=11)] = 2
     players_max: Annotated[int, Field(ge=2, le=11)] = 10
     own_cards: Literal[2] = 2
-    raise_cap: Annotated[Optional, Field(ge=1)] = None
+    raise_cap: Count = None
     raise_cap_heads_up: bool = True
     raise_cap_counts: Literal["every_increase", "full_raises"] = "every_increase"
     heads_up_small_blind: Literal["left_of_button", "button"] = "button"
     show_all: bool = False
     burns_per_street: Literal[0, 1] = 1
-    buy_in_min_bb: Annotated[Optional, Field(ge=1)] = None
-    buy_in_max_bb: Annotated[Optional, Field(ge=1)] = None
+    buy_in_min_bb: Count = None
+    buy_in_max_bb: Count = None
     require_cut: bool = False
     rake: RakeFile | None = None
     may_rule: Annotated[list[Role], Field(min_length=1)] = Field(default=["chief_inspector", "manager"])
@@ -165,7 +166,8 @@ def load(
         read = ProfileFile.model_validate(values.tree)
     except ValidationError as error:
         faults += [
-            _placed(fault, values, by, str(own[0])) for fault in translate(error, ProfileFile, values.tree, "")
+            _placed(fault, values, by, by if override else str(own[0]))
+            for fault in translate(error, ProfileFile, values.tree, "")
         ]
         raise BadConfiguration(faults) from error
     if faults:

@@ -1,0 +1,237 @@
+"""What a schema cannot say: how the parts of a table's configuration fit together.
+
+Every check works on the parts it needs and is left out where one of them is faulty itself: that fault has
+been named already.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from controller.core.rules.profile import Profile
+from controller.core.setup import Chipset
+from controller.faults import Fault, did_you_mean, unreadable
+from controller.tablefile import BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile
+from drivers import catalog
+from drivers.errors import ConfigError
+from drivers.link import SerialAddress, UsbAddress, UsbIpAddress, parse_address
+
+PLACES = re.compile(r"shoe|board|burn|muck|stub|pot|rake|tips|drop|tray|button|discard|(?:seat|stack|bet):([1-9]\d?)")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def check(path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset: Chipset | None) -> Iterator[Fault]:
+    """Every fault that lies between the parts."""
+    file = str(path)
+    test = tree.get("test") is True
+    yield from _money(file, LimitsFile.known(tree.get("limits")), profile, chipset)
+    yield from _house(file, tree, profile, test)
+    yield from _broker(file, path.parent, tree, test)
+    yield from _keys(file, path.parent, tree, test)
+    yield from _socket(file, path.parent, tree)
+    yield from _devices(file, tree, test)
+
+
+def flat(override: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """``[override]`` as dotted keys, whether they were written as one quoted key or as tables."""
+    values: dict[str, Any] = {}
+    for key, value in override.items():
+        values |= flat(value, f"{before}{key}.") if isinstance(value, dict) else {f"{before}{key}": value}
+    return values
+
+
+def kind_of(driver: str) -> str:
+    """What sensing may expect from a driver's device: ``shoe``, ``keypad``, ``reader``."""
+    return driver if driver in ("shoe", "keypad") else "reader"
+
+
+def _money(file: str, limits: LimitsFile | None, profile: Profile | None, chipset: Chipset | None) -> Iterator[Fault]:
+    if limits is None:
+        return
+    if limits.small_blind > limits.big_blind:
+        yield Fault(file, "limits.small_blind", str(limits.small_blind), f"above big_blind = {limits.big_blind}")
+    if chipset is None:
+        return
+    unit = chipset.unit
+    for key in ("small_blind", "big_blind", "ante"):
+        amount = getattr(limits, key)
+        if amount % unit:
+            remedy = f"cannot be paid in chips: make it a multiple of the smallest chip, {unit}"
+            yield Fault(file, f"limits.{key}", str(amount), remedy)
+    rake = profile.rake if profile else None
+    if rake and rake.rate_num and rake.rounding % unit:
+        remedy = f"the rake cannot be taken in chips: make it a multiple of the smallest chip, {unit}"
+        yield Fault(file, 'override."rake.rounding"', str(rake.rounding), remedy)
+
+
+def _house(file: str, tree: Mapping[str, Any], profile: Profile | None, test: bool) -> Iterator[Fault]:
+    if profile and profile.rake is None:
+        rule = "HR-15.6" if profile.family == "HR" else "RS-7.8"
+        yield Fault(file, 'override."rake.rate"', "", f"{rule}: missing: the house decides the rake; set it")
+    seats = tree.get("seats")
+    if profile and isinstance(seats, int) and seats < profile.players_min:
+        yield Fault(file, "seats", str(seats), f"{profile.name} is played by at least {profile.players_min}")
+    if tree.get("seed") is not None and not test:
+        yield Fault(file, "seed", str(tree["seed"]), "is for test mode only: remove it, or set test = true")
+    state = tree.get("state_dir")
+    if isinstance(state, str):
+        folder = Path(file).parent / state
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            yield Fault(file, "state_dir", f'"{state}"', "no folder that can be written: create it or name another")
+
+
+def _broker(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
+    if tree.get("broker") is None:
+        if not test:
+            yield Fault(file, "broker", "", "missing: set broker.uri; only a test table may play without one")
+        return
+    broker = BrokerFile.known(tree["broker"])
+    if broker is None:
+        return
+    for key in ("password_file", "ca", "certificate", "key"):
+        yield from _readable(file, f"broker.{key}", folder, getattr(broker, key))
+    if (broker.certificate is None) != (broker.key is None):
+        yield Fault(file, "broker.certificate", "", "certificate and key go together: set both or none")
+    if broker.password_file and not broker.username:
+        yield Fault(file, "broker.username", "", "missing: a password needs a user name")
+    shown = f'"{broker.uri}"'
+    try:
+        uri = urlsplit(broker.uri)
+        host, port = uri.hostname, uri.port
+    except ValueError as error:
+        yield Fault(file, "broker.uri", shown, f"cannot be read ({error}): write mqtts://host:8883")
+        return
+    if uri.scheme not in ("mqtt", "mqtts") or not host or not port:
+        yield Fault(file, "broker.uri", shown, "write mqtts://host:8883, or mqtt://host:1883 without encryption")
+    elif uri.username or uri.password:
+        yield Fault(file, "broker.uri", "", "holds a user or password: set username and password_file instead")
+    elif uri.path or uri.query or uri.fragment:
+        yield Fault(file, "broker.uri", shown, "ends after the port: write mqtts://host:8883")
+    elif uri.scheme == "mqtt":
+        if broker.ca or broker.certificate:
+            yield Fault(file, "broker.uri", shown, "ca and certificate need encryption: write mqtts://")
+        if host not in LOOPBACK and not test:
+            yield Fault(file, "broker.uri", shown, "events would cross the network in clear: write mqtts://")
+
+
+def _keys(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
+    ledger = LedgerFile.known(tree.get("ledger", {}))
+    if ledger is None:
+        return
+    for key in ("device_key", "signing_key", "auditor_public_key"):
+        value = getattr(ledger, key)
+        if value is None and not test:
+            yield Fault(file, f"ledger.{key}", "", "missing: make it with `feltd keys` and set it")
+        elif key != "device_key" or not test:
+            yield from _readable(file, f"ledger.{key}", folder, value)
+    if ledger.file:
+        yield from _folder(file, "ledger.file", folder, ledger.file)
+
+
+def _socket(file: str, folder: Path, tree: Mapping[str, Any]) -> Iterator[Fault]:
+    part = SocketFile.known(tree.get("socket", {}))
+    if part is None:
+        return
+    for uid in part.staff:
+        if not (uid.isascii() and uid.isdecimal()):
+            yield Fault(file, f"socket.staff.{uid}", "", "the key is the number of an account: staff.1001")
+    if part.path:
+        yield from _folder(file, "socket.path", folder, part.path)
+        # The kernel's limit for the address of a Unix socket.
+        if len(os.fsencode(folder / part.path)) > 107:
+            yield Fault(file, "socket.path", f'"{part.path}"', "too long for a socket: at most 107 bytes")
+
+
+def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
+    given = tree.get("devices", {})
+    if not isinstance(given, dict):
+        return
+    seats = tree.get("seats")
+    where: dict[object, str] = {}
+    watched: dict[str, str] = {}
+    kinds: list[str] = []
+    for name, values in given.items():
+        key = f"devices.{name}"
+        if not re.fullmatch(r"[a-z0-9-]{1,32}", name):
+            yield Fault(file, key, "", "a device is named with a-z, 0-9 and -")
+        device = DeviceFile.known(values)
+        if device is None:
+            continue
+        yield from _driver(file, key, name, device)
+        if device.driver in catalog.DRIVERS:
+            kinds.append(kind_of(device.driver))
+        yield from _address(file, key, device, test, where)
+        for channel, place in device.channels.items():
+            at = f"{key}.channels.{channel}"
+            yield from _place(file, at, channel, place, seats if isinstance(seats, int) else None)
+            if place in watched:
+                yield Fault(file, at, f'"{place}"', f"already watched by {watched[place]}: one place, one channel")
+            watched.setdefault(place, at)
+    if tree.get("kind") == "shoe":
+        for kind in ("shoe", "keypad"):
+            if kinds.count(kind) > 1:
+                yield Fault(file, "devices", f"{kinds.count(kind)} of kind {kind}", f"a shoe table has one {kind}")
+            elif kind not in kinds and not test:
+                yield Fault(file, "devices", "", f"missing: a shoe table needs a device of kind {kind}")
+
+
+def _driver(file: str, key: str, name: str, device: DeviceFile) -> Iterator[Fault]:
+    if device.driver not in catalog.DRIVERS:
+        remedy = f"no such driver: {did_you_mean(device.driver, catalog.DRIVERS)}"
+        yield Fault(file, f"{key}.driver", f'"{device.driver}"', remedy)
+        return
+    try:
+        catalog.make(device.driver, name, expect=device.expect, options=device.options)
+    except ConfigError as error:
+        for fault in (error, *error.also):
+            option = fault.name.removeprefix(f"{name}.")
+            part = "" if option.startswith("expect.") else "options."
+            yield Fault(file, f"{key}.{part}{option}", str(fault.value), fault.remedy)
+
+
+def _address(file: str, key: str, device: DeviceFile, test: bool, where: dict[object, str]) -> Iterator[Fault]:
+    try:
+        address = parse_address(device.uri, test_mode=test)
+    except ConfigError as error:
+        yield Fault(file, f"{key}.uri", f'"{device.uri}"', error.remedy)
+        return
+    match address:
+        case SerialAddress(path=path):
+            same: object = os.path.realpath(path)
+        case UsbAddress(vendor=vendor, product=product, serial=serial, interface=interface):
+            same = (vendor, product, serial, interface)
+        case UsbIpAddress(host=host, port=port, busid=busid, interface=interface):
+            same = (host, port, busid, interface)
+    if same in where:
+        yield Fault(file, f"{key}.uri", f'"{device.uri}"', f"the same device as {where[same]}: one device, one entry")
+    where.setdefault(same, key)
+
+
+def _place(file: str, at: str, channel: str, place: str, seats: int | None) -> Iterator[Fault]:
+    if channel != str(int(channel) if channel.isascii() and channel.isdecimal() else -1):
+        yield Fault(file, at, "", "a channel is a plain number: 0, 1, 2 ...")
+    match = PLACES.fullmatch(place)
+    if match is None:
+        remedy = 'no such place: for example "shoe", "tray", "board", "seat:3"'
+        yield Fault(file, at, f'"{place}"', remedy)
+    elif match[1] and seats and int(match[1]) > seats:
+        yield Fault(file, at, f'"{place}"', f"the table has {seats} seats")
+
+
+def _readable(file: str, key: str, folder: Path, name: str | None) -> Iterator[Fault]:
+    if name is None:
+        return
+    try:
+        with (folder / name).open("rb"):
+            pass
+    except OSError as error:
+        yield unreadable(folder / name, error, file, key)
+
+
+def _folder(file: str, key: str, folder: Path, name: str) -> Iterator[Fault]:
+    above = (folder / name).parent
+    if not above.is_dir():
+        yield Fault(file, key, f'"{name}"', f"no such folder: {above}: create it or name another")
