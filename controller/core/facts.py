@@ -122,6 +122,4 @@ class CardDoubtful:
     evidence: Sources = ()
 
 
-Fact = (
-    CardCame | Declared | HandAttested | Shown | Finished | Undone | Called | Refused | TrayCounted | CardDoubtful
-)
+Fact = CardCame | Declared | HandAttested | Shown | Finished | Undone | Called | Refused | TrayCounted | CardDoubtful

@@ -1,1 +1,1 @@
-
+"""The house rules: pure questions and decisions about a table and a hand."""

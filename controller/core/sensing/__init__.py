@@ -1,1 +1,1 @@
-
+"""From readings to facts: what the devices say, debounced and put together."""

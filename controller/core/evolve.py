@@ -1,0 +1,375 @@
+"""The one place where state changes: what each record makes of the table.
+
+Live play and recovery both come through here, so a restored table cannot differ from the one that was lost.
+Values come from the record alone, so a record must say all that the state needs to know.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from controller.core.cards import UNKNOWN
+from controller.core.records import Record
+from controller.core.rules import betting
+from controller.core.rules.button import clockwise_from
+from controller.core.setup import Limits
+from controller.core.state import Hand, Incident, Pending, Seat, Slot, State
+
+Data = dict[str, Any]
+
+
+def evolve(state: State, record: Record) -> None:
+    """Apply one record. Records of types that carry no state of the rules change nothing."""
+    data = record.data
+    for source in data.get("evidence", ()):
+        device, reading = source["device"], int(source["reading"])
+        state.seen[device] = max(reading, state.seen.get(device, 0))
+    hand = state.hand
+    if hand is not None and data.get("hand") == hand.id:
+        hand.n = data["n"] + 1
+        hand.t_ms = data["t_ms"]
+    change = TABLE.get(record.type)
+    if change is not None:
+        change(state, record)
+    on_hand = HAND.get(record.type)
+    if on_hand is not None and hand is not None and data.get("hand") == hand.id:
+        on_hand(hand, data, record.secret or {})
+
+
+# --- the table -----------------------------------------------------------------------------------------------
+
+
+def limits_of(data: Data) -> Limits:
+    """Limits as they stand in a record."""
+    return Limits(data["small_blind"], data["big_blind"], data.get("ante", 0), data.get("ante_kind", "each"))
+
+
+def _table_opened(state: State, record: Record) -> None:
+    data = record.data
+    state.session, state.day, state.shift = record.session, record.day, data["shift"]
+    state.limits = limits_of(data["limits"])
+    counters = data["counters"]
+    state.hands_today, state.openings_today = counters["hands"], counters["openings"]
+    state.incidents_today = counters["incidents"]
+    state.seats, state.button, state.small, state.button_moves = {}, None, None, False
+    state.hands = state.hands_void = 0
+    state.staff = {person["staff"]: person["role"] for person in data["staff"]}
+    state.repeats = {}
+    state.attested = set()
+    state.pending, state.replaces = None, None
+    carried = data["carried"]
+    state.incidents = {i["incident"]: _incident(i) for i in carried["incidents"]}
+    state.devices = {device["device"]: device["serial"] for device in carried["devices"]}
+    state.seen = {device["device"]: int(device["reading"]) for device in carried["readings"]}
+    tray = carried["tray"]
+    state.tray = None if tray is None else tuple((value, count) for value, count in tray)
+
+
+def _table_closed(state: State, record: Record) -> None:
+    state.session = None
+    state.seats = {}
+    state.button = state.small = None
+
+
+def _settings_changed(state: State, record: Record) -> None:
+    state.limits = limits_of(record.data["new"])
+
+
+def _staff_assigned(state: State, record: Record) -> None:
+    state.staff[record.data["by"]["staff"]] = record.data["by"]["role"]
+
+
+def _staff_relieved(state: State, record: Record) -> None:
+    state.staff.pop(record.data["by"]["staff"], None)
+
+
+def _button_placed(state: State, record: Record) -> None:
+    state.button, state.button_moves = record.data["seat"], False
+
+
+def _seat_taken(state: State, record: Record) -> None:
+    state.seats[record.data["seat"]] = Seat(record.data.get("player"), record.data["stack"])
+
+
+def _seat_left(state: State, record: Record) -> None:
+    state.seats.pop(record.data["seat"], None)
+
+
+def _chips_bought(state: State, record: Record) -> None:
+    state.seats[record.data["seat"]].stack = record.data["stack_after"]
+
+
+def _attested(state: State, record: Record) -> None:
+    state.attested.update(record.data["rules"])
+
+
+def _breach(state: State, record: Record) -> None:
+    rules = record.data["rules"]
+    key = rules[0] if rules else record.data["what"]
+    state.repeats[key] = record.data["repeat"]
+
+
+def _incident_opened(state: State, record: Record) -> None:
+    state.incidents_today += 1
+    state.incidents[record.data["incident"]] = _incident(record.data)
+
+
+def _incident(data: Data) -> Incident:
+    return Incident(
+        id=data["incident"],
+        code=data["code"],
+        holds=data["holds"],
+        hand=data.get("hand"),
+        kind=data["kind"],
+        who_may_rule=tuple(data["who_may_rule"]),
+        proposed=data["proposed"]["ruling"],
+        alternatives=tuple(data["alternatives"]),
+        facts=data["facts"],
+    )
+
+
+def _incident_closed(state: State, record: Record) -> None:
+    state.incidents.pop(record.data["incident"], None)
+
+
+def _device_up(state: State, record: Record) -> None:
+    device, serial = record.data["device"], record.data["serial"]
+    if state.devices.get(device) not in (None, "", serial):
+        state.seen.pop(device, None)  # another device counts its readings from the start
+    state.devices[device] = serial
+
+
+def _device_lost(state: State, record: Record) -> None:
+    state.devices[record.data["device"]] = ""
+
+
+def _tray_counted(state: State, record: Record) -> None:
+    state.tray = tuple((line["denomination"], line["count"]) for line in record.data["lines"])
+
+
+def _hand_started(state: State, record: Record) -> None:
+    data = record.data
+    secret = record.secret or {}
+    stacks = {seat["seat"]: seat["stack"] for seat in data["seats"] if seat["dealt_in"]}
+    order = clockwise_from(stacks, data["button"])
+    limits = limits_of(data["limits"])
+    state.hands_today = data["number"]
+    state.day = record.day
+    state.button, state.button_moves, state.replaces = data["button"], True, None
+    state.small = data["small_blind_seat"]
+    state.hand = Hand(
+        id=data["hand"],
+        day=record.day,
+        button=data["button"],
+        small=data["small_blind_seat"],
+        big=data["big_blind_seat"],
+        order=order,
+        limits=limits,
+        start=dict(stacks),
+        stack=dict(stacks),
+        own_cards=data["own_cards"],
+        seed=bytes.fromhex(secret["seed"]),
+        n=data["n"] + 1,
+        t_ms=data["t_ms"],
+        live=order,
+        step=limits.big_blind,
+    )
+
+
+def _hand_closed(state: State, record: Record) -> None:
+    data = record.data
+    for line in data["result"]["seats"]:
+        seat = state.seats.get(line["seat"])
+        if seat is not None:
+            seat.stack = line["stack_after"]
+    state.pending = Pending(data["hand"], data["n"] + 1, data["t_ms"], data["result"]["revision"], record.day)
+    state.hands += 1
+    state.hand = None
+
+
+def _hand_voided(state: State, record: Record) -> None:
+    state.hand = None
+    state.hands_void += 1
+    state.button_moves = False
+
+
+def _hand_redealt(state: State, record: Record) -> None:
+    state.replaces = record.data["old"]
+
+
+def _hand_final(state: State, record: Record) -> None:
+    state.pending = None
+
+
+TABLE: dict[str, Callable[[State, Record], None]] = {
+    "table.opened": _table_opened,
+    "table.closed": _table_closed,
+    "settings.changed": _settings_changed,
+    "staff.assigned": _staff_assigned,
+    "staff.relieved": _staff_relieved,
+    "button.placed": _button_placed,
+    "seat.taken": _seat_taken,
+    "seat.left": _seat_left,
+    "chips.bought": _chips_bought,
+    "attestation.recorded": _attested,
+    "breach.noted": _breach,
+    "incident.opened": _incident_opened,
+    "incident.closed": _incident_closed,
+    "device.up": _device_up,
+    "device.lost": _device_lost,
+    "tray.counted": _tray_counted,
+    "hand.started": _hand_started,
+    "hand.closed": _hand_closed,
+    "hand.voided": _hand_voided,
+    "hand.redealt": _hand_redealt,
+    "hand.final": _hand_final,
+}
+
+
+# --- the hand ------------------------------------------------------------------------------------------------
+
+
+def _stake(hand: Hand, seat: int, amount: int, *, all_in: bool, live: bool = True) -> None:
+    stack = hand.stack[seat]
+    hand.stack[seat] = None if stack is None else stack - amount
+    hand.paid[seat] = hand.paid.get(seat, 0) + (amount if live else 0)
+    hand.dead += 0 if live else amount
+    if all_in and seat not in hand.all_in:
+        hand.all_in = (*hand.all_in, seat)
+
+
+def _blind_posted(hand: Hand, data: Data, secret: Data) -> None:
+    seat, amount, kind = data["seat"], data["amount"], data["kind"]
+    _stake(hand, seat, amount, all_in=data["all_in"], live=kind != "big_blind_ante")
+    if kind in ("small", "big"):
+        hand.bet[seat] = amount
+    if kind == "big":
+        hand.level = hand.limits.big_blind  # a short big blind still asks for the whole call (C17)
+
+
+def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
+    card = secret.get("card", UNKNOWN)
+    known = None if card == UNKNOWN else card
+    premature = data.get("premature", False)
+    hand.slots.append(Slot(data["place"], data.get("seat"), known, secret.get("salt"), premature=premature))
+    hand.before = None
+    if hand.phase == "deal" and len(hand.slots) == hand.own_cards * len(hand.order):
+        hand.phase = "bet"
+        hand.to_act = betting.first_to_act(hand)
+
+
+def _card_opened(hand: Hand, data: Data, secret: Data) -> None:
+    slot = hand.slots[data["slot"]]
+    slot.card, slot.opened = data["card"], True
+    hand.before = None
+
+
+def _action_taken(hand: Hand, data: Data, secret: Data) -> None:
+    hand.before = hand.snapshot()
+    seat, kind, to = data["seat"], data["kind"], data["to"]
+    if kind == "fold":
+        hand.live = tuple(s for s in hand.live if s != seat)
+    else:
+        _stake(hand, seat, data["added"], all_in=data["all_in"])
+        hand.bet[seat] = to
+    if kind in ("bet", "raise"):
+        hand.raises = data["raise_no"]
+        hand.step = data["min_next"] - to
+        hand.level, hand.opened, hand.aggressor = to, True, seat
+    hand.acted[seat] = to
+    hand.actions += 1
+    hand.in_turn += 1
+    hand.chips_moved = hand.chips_moved or data["added"] > 0
+    hand.began_t_ms = data["t_ms"]
+    hand.to_act = betting.next_to_act(hand, seat)
+
+
+def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
+    before = hand.before
+    if before is not None:
+        n, t_ms, breaches = hand.n, hand.t_ms, hand.breaches
+        for name in Hand.__slots__:
+            setattr(hand, name, getattr(before, name))
+        hand.n, hand.t_ms, hand.breaches, hand.before = n, t_ms, breaches, None
+
+
+def _bet_returned(hand: Hand, data: Data, secret: Data) -> None:
+    seat, amount = data["seat"], data["amount"]
+    stack = hand.stack[seat]
+    hand.stack[seat] = None if stack is None else stack + amount
+    hand.paid[seat] -= amount
+    hand.bet[seat] -= amount
+    if stack is None or stack + amount > 0:
+        hand.all_in = tuple(s for s in hand.all_in if s != seat)
+
+
+def _street_closed(hand: Hand, data: Data, secret: Data) -> None:
+    hand.phase = data["next"]
+    hand.to_act = None
+
+
+def _street_opened(hand: Hand, data: Data, secret: Data) -> None:
+    hand.street = data["street"]
+    hand.bet, hand.acted = {}, {}
+    hand.level, hand.step, hand.raises, hand.opened = 0, hand.limits.big_blind, 0, False
+    hand.aggressor = None
+    hand.began_t_ms = data["t_ms"]
+    hand.phase, hand.to_act = "bet", data["to_act"]
+    if data["to_act"] is None:
+        hand.phase = "showdown" if data["street"] == "river" else "board"
+
+
+def _showdown_started(hand: Hand, data: Data, secret: Data) -> None:
+    hand.must_show = tuple(data["must_show"])
+
+
+def _hand_tabled(hand: Hand, data: Data, secret: Data) -> None:
+    if data["seat"] not in hand.shown:
+        hand.shown = (*hand.shown, data["seat"])
+    hand.before = None
+
+
+def _hand_mucked(hand: Hand, data: Data, secret: Data) -> None:
+    hand.live = tuple(s for s in hand.live if s != data["seat"])
+
+
+def _award_computed(hand: Hand, data: Data, secret: Data) -> None:
+    hand.pots = data["pots"]
+    hand.phase = "award"
+
+
+def _rake_taken(hand: Hand, data: Data, secret: Data) -> None:
+    hand.rake = data["computed"]
+
+
+def _hand_breach(hand: Hand, data: Data, secret: Data) -> None:
+    hand.breaches = (*hand.breaches, *data["rules"][:1])
+
+
+def _hand_incident(hand: Hand, data: Data, secret: Data) -> None:
+    hand.incidents = (*hand.incidents, data["incident"])
+    hand.before = None
+
+
+def _incident_ruled(hand: Hand, data: Data, secret: Data) -> None:
+    for index in data["effects"].get("returned_slots", ()):
+        hand.slots[index].gone = True
+
+
+HAND: dict[str, Callable[[Hand, Data, Data], None]] = {
+    "blind.posted": _blind_posted,
+    "card.dealt": _card_dealt,
+    "card.opened": _card_opened,
+    "action.taken": _action_taken,
+    "action.undone": _action_undone,
+    "bet.returned": _bet_returned,
+    "street.closed": _street_closed,
+    "street.opened": _street_opened,
+    "showdown.started": _showdown_started,
+    "hand.tabled": _hand_tabled,
+    "hand.mucked": _hand_mucked,
+    "award.computed": _award_computed,
+    "rake.taken": _rake_taken,
+    "breach.noted": _hand_breach,
+    "incident.opened": _hand_incident,
+    "incident.ruled": _incident_ruled,
+}

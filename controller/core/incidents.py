@@ -1,0 +1,181 @@
+"""Opening incidents: what a person must rule on, with a proposal. Rulings are carried out in ``rulings``."""
+
+from typing import Any, Literal
+
+from controller.core.facts import Called, CardCame, Sources
+from controller.core.out import Out
+from controller.core.state import Hand
+
+Severity = Literal["low", "high", "stop"]
+PREMATURE = {"preflop": "I-4", "flop": "I-5", "turn": "I-5"}
+
+
+def open_one(
+    out: Out,
+    code: str,
+    key: str,
+    kind: str,
+    *,
+    holds: str,
+    proposed: str,
+    alternatives: tuple[str, ...] = (),
+    severity: Severity = "high",
+    seats: tuple[int, ...] = (),
+    facts: dict[str, Any] | None = None,
+    evidence: Sources = (),
+    secret: dict[str, Any] | None = None,
+    of_hand: bool = True,
+) -> str:
+    """Emit ``incident.opened`` and return its id. ``of_hand`` false: a matter of the table, not of a hand."""
+    state = out.state
+    hand = state.hand if of_hand else None
+    day = out.day() if state.session is None else state.day
+    name = f"{out.setup.table}-{day.replace('-', '')}-i{state.incidents_today + 1}"
+    data: dict[str, Any] = {
+        "incident": name,
+        "code": code,
+        "rules": out.rules(key),
+        "severity": severity,
+        "phase": hand.phase if hand is not None else "between_hands",
+        "sa": hand.substantial if hand is not None else False,
+        "holds": holds,
+        "seats": list(seats),
+        "kind": kind,
+        "facts": facts or {},
+        "proposed": {"ruling": proposed, "effects": []},
+        "alternatives": list(alternatives),
+        "signatures_needed": 1,
+        "who_may_rule": list(out.setup.profile.may_rule),
+    }
+    if hand is not None:
+        out.hand("incident.opened", data, "derived", evidence, secret=secret)
+    else:
+        cites = [{"device": e.device, "reading": str(e.reading)} for e in evidence]
+        data |= {"basis": "derived", "evidence": cites}
+        out.emit("play", "incident.opened", name, data, secret=secret)
+    return name
+
+
+def premature_board(out: Out, hand: Hand, evidence: Sources) -> None:
+    """A board card while betting is open (I-4, I-5): one incident for all cards of the street (CM-13)."""
+    code = PREMATURE[hand.street]
+    if any(i.code == code and i.hand == hand.id for i in out.state.incidents.values()):
+        return
+    key = "option_skipped" if hand.street == "preflop" and hand.to_act == hand.big else "premature_board"
+    facts = {"street": hand.street, "to_act": hand.to_act}
+    seats = (hand.to_act,) if hand.to_act is not None else ()
+    open_one(
+        out,
+        code,
+        key,
+        "street_premature",
+        holds="hand",
+        proposed="redeal_street",
+        alternatives=("void",),
+        seats=seats,
+        facts=facts,
+        evidence=evidence,
+    )
+
+
+def fouled_deck(out: Out, fact: CardCame) -> None:
+    """The same rank and suit twice (I-11, C21): play stops, all stakes go back once a person confirms (CM-12)."""
+    open_one(
+        out,
+        "I-11",
+        "fouled_deck",
+        "deck_fouled",
+        holds="hand",
+        proposed="void",
+        severity="stop",
+        evidence=fact.evidence,
+        secret={"card": fact.card},
+    )
+
+
+def foreign_card(out: Out, evidence: Sources, tag_known: bool) -> None:
+    """A card that is not of this deck (I-13). Neither its tag nor a hash of it leaves the process."""
+    open_one(
+        out,
+        "I-13",
+        "foreign_card",
+        "card_unknown",
+        holds="hand",
+        proposed="void",
+        alternatives=("play_on",),
+        severity="stop",
+        facts={"registered": tag_known},
+        evidence=evidence,
+    )
+
+
+def unsure_card(out: Out, slot: int, place: str, seat: int | None, evidence: Sources) -> None:
+    """A card that nobody can name, and the hand now needs its value (I-17): a person reads it and says."""
+    if any(i.kind == "card_unsure" and i.facts.get("slot") == slot for i in out.state.incidents.values()):
+        return
+    open_one(
+        out,
+        "I-17",
+        "unsure_card",
+        "card_unsure",
+        holds="hand",
+        proposed="name_card",
+        alternatives=("void",),
+        seats=() if seat is None else (seat,),
+        facts={"slot": slot, "place": place},
+        evidence=evidence,
+    )
+
+
+def called(out: Out, fact: Called) -> None:
+    """MISDEAL or VOID, pressed twice: a keypad never rules, it calls the person who may (HR-22.1, CM-11)."""
+    hand = out.state.hand
+    if hand is not None and any(i.kind == f"{fact.what}_called" for i in out.state.incidents.values()):
+        return
+    early = hand is not None and not hand.substantial
+    misdeal = fact.what == "misdeal"
+    open_one(
+        out,
+        "I-2" if misdeal else "I-37",
+        "misdeal" if misdeal else "person_called",
+        f"{fact.what}_called",
+        holds="hand" if hand is not None else "none",
+        proposed=("redeal" if early else "play_on") if misdeal else "void",
+        alternatives=("void", "play_on") if misdeal else ("play_on",),
+        evidence=fact.evidence,
+    )
+
+
+def device_lost(out: Out, device: str, cause: str) -> None:
+    """A device that this table needs is gone (I-33): the hand goes on as far as it can, no new one begins."""
+    if any(i.kind == "device_lost" and i.facts["device"] == device for i in out.state.incidents.values()):
+        return
+    facts = {"device": device, "cause": cause}
+    open_one(
+        out,
+        "I-33",
+        "device_lost",
+        "device_lost",
+        holds="none",
+        proposed="wait",
+        severity="low",
+        facts=facts,
+        of_hand=False,
+    )
+
+
+def close(out: Out, name: str, outcome: str, basis: Any = "derived") -> None:
+    """Emit ``incident.closed``."""
+    incident = out.state.incidents[name]
+    data: dict[str, Any] = {"incident": name, "code": incident.code, "outcome": outcome, "refers": []}
+    if incident.hand is not None and out.state.hand is not None and out.state.hand.id == incident.hand:
+        out.hand("incident.closed", data, basis)
+    else:
+        out.emit("play", "incident.closed", name, data | {"basis": basis})
+
+
+def device_back(out: Out, device: str) -> None:
+    """The device answered again: its incident closes by itself."""
+    for incident in list(out.state.incidents.values()):
+        if incident.kind == "device_lost" and incident.facts["device"] == device:
+            close(out, incident.id, "resumed")

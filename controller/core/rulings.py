@@ -1,0 +1,107 @@
+"""Carrying out a person's ruling. The controller proposes; whoever may rule decides, and it is recorded (CM-23)."""
+
+from typing import Any
+
+from controller.core import incidents
+from controller.core.cards import CARDS
+from controller.core.errors import BadCommand
+from controller.core.facts import Shown
+from controller.core.inputs import Command
+from controller.core.out import Out
+from controller.core.rules import dealing, showdown
+from controller.core.state import Hand, Incident
+
+OUTCOMES = {"redeal_street": "resumed", "name_card": "resumed", "play_on": "resumed", "wait": "noted"}
+
+
+def rule(out: Out, command: Command) -> None:
+    """``rule``: incident (id, or its code where only one is open), ruling (``proposed`` or a name), reason."""
+    incident = _find(out, str(command.args.get("incident", "")))
+    ruling = str(command.args.get("ruling", "proposed"))
+    ruling = incident.proposed if ruling == "proposed" else ruling
+    known = (incident.proposed, *incident.alternatives)
+    if ruling not in known:
+        raise BadCommand("ruling", ruling, f"this incident can be ruled: proposed, {', '.join(known)}")
+    if command.role not in incident.who_may_rule:
+        asked = f"{' or '.join(incident.who_may_rule)} may rule, not {command.role or 'somebody without a role'}"
+        out.breach("may_not_rule", "BLOCK", asked)
+        return
+    if not command.reason:
+        raise BadCommand("reason", "", "say in a few words why: a ruling is recorded with its reason")
+    hand = out.state.hand
+    card = _named(hand, command) if ruling == "name_card" else ""
+    by = {"staff": command.by, "role": command.role}
+    data: dict[str, Any] = {
+        "incident": incident.id,
+        "code": incident.code,
+        "ruling": ruling,
+        "follows_proposal": ruling == incident.proposed,
+        "against_rules": [],
+        "reason": command.reason,
+        "by": [by],
+        "signatures": 1,
+        "effects": _effects(hand, ruling),
+    }
+    of_hand = hand is not None and incident.hand == hand.id
+    if of_hand:
+        out.hand("incident.ruled", data, "attested")
+    else:
+        out.emit("play", "incident.ruled", incident.id, data | {"basis": "attested"})
+    if hand is None or not of_hand:
+        incidents.close(out, incident.id, OUTCOMES.get(ruling, "noted"), "attested")
+    elif ruling in ("void", "redeal"):
+        _give_up(out, hand, incident, ruling, by)
+    else:
+        incidents.close(out, incident.id, OUTCOMES.get(ruling, "noted"), "attested")
+        if ruling == "name_card":
+            _name_card(out, hand, incident, card)
+
+
+def _find(out: Out, name: str) -> Incident:
+    state = out.state
+    if name in state.incidents:
+        return state.incidents[name]
+    coded = [i for i in state.incidents.values() if i.code == name]
+    if len(coded) == 1:
+        return coded[0]
+    known = ", ".join(f"{i.id} ({i.code})" for i in state.incidents.values()) or "none is open"
+    raise BadCommand("incident", name, f"name an open incident: {known}")
+
+
+def _named(hand: Hand | None, command: Command) -> str:
+    card = str((command.args.get("args") or {}).get("card", command.args.get("card", "")))
+    if card not in CARDS:
+        raise BadCommand("card", card, "name the card as rank and suit, for example As or Td")
+    if hand is not None and dealing.is_duplicate(hand, card):
+        raise BadCommand("card", card, "this card is out already; look again, or rule void for a fouled deck")
+    return card
+
+
+def _effects(hand: Hand | None, ruling: str) -> dict[str, Any]:
+    if ruling == "redeal_street" and hand is not None:
+        return {"returned_slots": [i for i, slot in enumerate(hand.slots) if slot.premature and not slot.gone]}
+    return {}
+
+
+def _give_up(out: Out, hand: Hand, incident: Incident, ruling: str, by: dict[str, str]) -> None:
+    """Void the hand, all stakes back; after ``redeal`` the next hand is its exact replay (CM-11)."""
+    for other in [i for i in out.state.incidents.values() if i.hand == hand.id]:
+        incidents.close(out, other.id, "redealt" if ruling == "redeal" else "voided", "attested")
+    showdown.void(out, hand, incident.kind, incident.id, [by])
+    if ruling == "redeal":
+        stem, number = hand.id.rsplit("-", 1)
+        data = {"old": hand.id, "new": f"{stem}-{int(number) + 1:04d}", "kept": ["button", "blinds"]}
+        data |= {"incident": incident.id, "rules": out.rules("misdeal"), "basis": "attested"}
+        out.emit("play", "hand.redealt", hand.id, data)
+
+
+def _name_card(out: Out, hand: Hand, incident: Incident, card: str) -> None:
+    slot, place = incident.facts["slot"], incident.facts["place"]
+    seat = hand.slots[slot].seat
+    opened: dict[str, Any] = {"slot": slot, "place": place, "card": card}
+    if place == "board":
+        out.hand("card.opened", opened | {"cause": "street"}, "attested")
+        dealing.open_street(out, hand)
+    elif seat is not None:
+        out.hand("card.opened", opened | {"seat": seat, "cause": "tabled"}, "attested")
+        showdown.shown(out, Shown(seat, basis="attested"))

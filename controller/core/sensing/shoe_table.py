@@ -1,0 +1,95 @@
+"""The shoe table: cards by the shoe, decisions by the keypad, the tray by its reader. Readings in, facts out."""
+
+from collections import Counter
+
+from controller.core.cards import CARDS
+from controller.core.facts import CardCame, CardDoubtful, Evidence, Fact, TrayCounted
+from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.presence import Presence
+from controller.core.setup import Setup
+from drivers.readings import CardSeen, DeviceFault, DeviceLost, KeyPressed, KeyReleased, Reading, TagsSeen
+
+
+class ShoeTable:
+    """The sensing of one shoe table. Keys and pending inventories live here and are not restored after a crash."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._keys: dict[str, Keys] = {}
+        self._places: dict[tuple[str, str], Presence] = {}
+        self._newest: dict[str, Evidence] = {}
+        self._watched = {(d.name, channel): place for d in setup.devices for channel, place in d.places.items()}
+
+    def feed(self, reading: Reading, at: int) -> list[Fact]:
+        """What one reading means."""
+        source = Evidence(reading.device, reading.reading)
+        match reading:
+            case KeyPressed(device=device, key=key):
+                return self._keypad(device).pressed(key, at, source)
+            case KeyReleased(device=device, key=key):
+                self._keypad(device).released(key)
+            case CardSeen():
+                return [self._card(reading, source)]
+            case TagsSeen():
+                self._inventory(reading, source, at)
+            case DeviceLost(device=device):
+                self._gone(device)
+            case DeviceFault(device=device, fault="reset" | "overflow"):
+                self._gone(device)
+            case _:
+                pass
+        return []
+
+    def tick(self, at: int) -> list[Fact]:
+        """Let time pass up to ``at`` (monotonic ns)."""
+        facts: list[Fact] = []
+        for keys in self._keys.values():
+            facts += keys.tick(at)
+        trays = [(key, place) for key, place in self._places.items() if place.tick(at)]
+        for (device, _), place in trays:
+            facts.append(self._count(place, self._newest[device]))
+        return facts
+
+    def deadline(self) -> int | None:
+        """When ``tick`` is next due, in monotonic ns."""
+        times = [k.deadline() for k in self._keys.values()] + [p.deadline() for p in self._places.values()]
+        return min((t for t in times if t is not None), default=None)
+
+    def _keypad(self, device: str) -> Keys:
+        if device not in self._keys:
+            self._keys[device] = Keys(self._setup.chipset.unit, self._setup.seats, self._setup.timing)
+        return self._keys[device]
+
+    def _card(self, reading: CardSeen, source: Evidence) -> Fact:
+        card = reading.card
+        if reading.tag is not None:
+            card = self._setup.deck.tags.get(reading.tag)
+            if card is None:
+                return CardDoubtful("unknown", None, evidence=(source,))
+        if card is None or card not in CARDS or reading.confidence < self._setup.timing.min_confidence:
+            return CardDoubtful("low_confidence", card, evidence=(source,))
+        return CardCame("next", card, evidence=(source,))
+
+    def _inventory(self, reading: TagsSeen, source: Evidence, at: int) -> None:
+        if self._watched.get((reading.device, reading.channel)) != "tray":
+            return
+        key = (reading.device, reading.channel)
+        if key not in self._places:
+            self._places[key] = Presence(self._setup.timing.debounce_ms * MS)
+        self._newest[reading.device] = source
+        self._places[key].seen(reading.tags, reading.complete, at)
+
+    def _count(self, place: Presence, source: Evidence) -> TrayCounted:
+        registry = self._setup.chipset.tags
+        tags = place.settled or frozenset()
+        known = Counter(registry[tag] for tag in tags if tag in registry)
+        unknown = tuple(sorted(tag for tag in tags if tag not in registry))
+        counts = tuple((d.value, known[d.id]) for d in self._setup.chipset.denominations if known[d.id])
+        return TrayCounted(counts, unknown, evidence=(source,))
+
+    def _gone(self, device: str) -> None:
+        if device in self._keys:
+            self._keys[device].lost()
+        for (name, _), place in self._places.items():
+            if name == device:
+                place.unknown()

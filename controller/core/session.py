@@ -1,0 +1,117 @@
+"""The rules' door: facts and commands in, records out. A refusal changes nothing but what is on record."""
+
+from collections.abc import Iterable
+
+from controller.core import commands, incidents, system
+from controller.core.evolve import evolve
+from controller.core.facts import (
+    Called,
+    CardCame,
+    CardDoubtful,
+    Declared,
+    Fact,
+    Finished,
+    HandAttested,
+    Refused,
+    Shown,
+    TrayCounted,
+    Undone,
+)
+from controller.core.inputs import Command
+from controller.core.out import Out
+from controller.core.records import Record
+from controller.core.rules import acting, betting, dealing, showdown
+from controller.core.rules.betting import Bounds
+from controller.core.setup import Setup
+from controller.core.state import State
+
+
+class Session:
+    """One table under its rules, without sensing."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.state = State(limits=setup.limits)
+        self.out = Out(setup, self.state)
+        self._seed: bytes | None = None
+
+    @classmethod
+    def restore(cls, setup: Setup, records: Iterable[Record]) -> "Session":
+        """Rebuild the state from records alone, with their secrets."""
+        session = cls(setup)
+        for record in records:
+            evolve(session.state, record)
+        return session
+
+    @property
+    def wants_seed(self) -> bool:
+        """Whether 32 random bytes for the next hand should be fed."""
+        return self._seed is None
+
+    def seed(self, seed: bytes) -> None:
+        """Feed the next hand's seed ahead."""
+        self._seed = seed
+
+    def legal(self) -> Bounds | None:
+        """Who must act now and what that seat may do; ``None`` when no decision is due."""
+        hand = self.state.hand
+        return None if hand is None else betting.bounds(hand, self.setup.profile)
+
+    def apply(self, fact: Fact, at: int, wall: int) -> list[Record]:
+        """Judge one fact. ``at`` monotonic ns, ``wall`` ns since 1970."""
+        self.out.begin(at, wall)
+        self.judge(fact)
+        return self.out.records
+
+    def command(self, command: Command, at: int, wall: int) -> list[Record]:
+        """Carry out one command. Raises ``BadCommand`` for what cannot be read; nothing has changed then."""
+        self.out.begin(at, wall)
+        commands.obey(self.out, command)
+        return self.out.records
+
+    def judge(self, fact: Fact) -> None:
+        """Judge one fact within the input that ``out`` has begun."""
+        out = self.out
+        match fact:
+            case Declared():
+                acting.declare(out, fact)
+            case CardCame():
+                self._card(fact)
+            case CardDoubtful():
+                self._doubtful(fact)
+            case HandAttested():
+                self._used(dealing.attest(out, fact, self._seed))
+            case Shown():
+                showdown.shown(out, fact)
+            case Finished():
+                self._finish(fact)
+            case Undone():
+                acting.undo(out, fact.evidence)
+            case Called():
+                incidents.called(out, fact)
+            case Refused():
+                showdown.refuse(out, fact.tried, fact.seat, fact.why, fact.evidence)
+            case TrayCounted():
+                system.tray(out, fact)
+
+    def _used(self, used: bool) -> None:
+        if used:
+            self._seed = None
+
+    def _card(self, fact: CardCame) -> None:
+        self._used(dealing.card(self.out, fact, self._seed))
+
+    def _doubtful(self, fact: CardDoubtful) -> None:
+        for source in fact.evidence:
+            system.doubtful(self.out, source, fact.why, fact.card)
+        self._card(CardCame("next", None, basis=fact.basis, evidence=fact.evidence))
+        if fact.why == "unknown" and self.state.hand is not None:
+            incidents.foreign_card(self.out, fact.evidence, tag_known=False)
+
+    def _finish(self, fact: Finished) -> None:
+        held = self.state.held
+        if held is not None and self.state.hand is not None:
+            why = f"incident {held.id} has to be ruled first"
+            showdown.refuse(self.out, "done", None, why, fact.evidence)
+            return
+        showdown.finished(self.out, fact)

@@ -1,0 +1,187 @@
+"""The rules' state: what the records so far have made of the table. Only ``evolve`` changes it.
+
+Nothing here is kept that can be derived; what is derived stands as a property or in ``rules``.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from controller.core.setup import Limits
+
+Phase = Literal["deal", "bet", "board", "showdown", "award"]
+STREETS = ("preflop", "flop", "turn", "river")
+BOARD_SIZE = {"preflop": 0, "flop": 3, "turn": 4, "river": 5}
+
+
+@dataclass(slots=True)
+class Slot:
+    """One card of the hand, in the order the cards left the shoe. ``gone``: back in the stub, void or replaced."""
+
+    place: str
+    seat: int | None
+    card: str | None
+    salt: str | None
+    opened: bool = False
+    gone: bool = False
+    premature: bool = False
+
+
+@dataclass(slots=True)
+class Incident:
+    """An open breach or device trouble that a person must rule on."""
+
+    id: str
+    code: str
+    holds: str
+    hand: str | None
+    kind: str
+    who_may_rule: tuple[str, ...]
+    proposed: str
+    alternatives: tuple[str, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Pending:
+    """A closed hand whose result can still be disputed."""
+
+    hand: str
+    n: int
+    t_ms: int
+    revision: int
+    day: str
+
+
+@dataclass(slots=True)
+class Hand:
+    """One poker hand under way. Amounts in minor units; ``bet`` is this round, ``paid`` the whole hand."""
+
+    id: str
+    day: str
+    button: int
+    small: int
+    big: int
+    order: tuple[int, ...]
+    limits: Limits
+    start: dict[int, int | None]
+    stack: dict[int, int | None]
+    own_cards: int
+    seed: bytes
+    n: int = 0
+    t_ms: int = 0
+    began_t_ms: int = 0
+    phase: Phase = "deal"
+    street: str = "preflop"
+    slots: list[Slot] = field(default_factory=list)
+    bet: dict[int, int] = field(default_factory=dict)
+    paid: dict[int, int] = field(default_factory=dict)
+    dead: int = 0
+    live: tuple[int, ...] = ()
+    all_in: tuple[int, ...] = ()
+    acted: dict[int, int] = field(default_factory=dict)
+    level: int = 0
+    step: int = 0
+    raises: int = 0
+    opened: bool = False
+    aggressor: int | None = None
+    to_act: int | None = None
+    in_turn: int = 0
+    chips_moved: bool = False
+    shown: tuple[int, ...] = ()
+    must_show: tuple[int, ...] = ()
+    pots: list[dict[str, Any]] = field(default_factory=list)
+    rake: int = 0
+    actions: int = 0
+    incidents: tuple[str, ...] = ()
+    breaches: tuple[str, ...] = ()
+    degraded: bool = False
+    before: "Hand | None" = None
+    """The hand as it was before the last keyed decision, as long as nothing has followed it."""
+
+    def snapshot(self) -> "Hand":
+        """A copy that later changes of this hand do not reach. It keeps no older copy."""
+        return replace(
+            self,
+            slots=[replace(slot) for slot in self.slots],
+            stack=dict(self.stack),
+            bet=dict(self.bet),
+            paid=dict(self.paid),
+            acted=dict(self.acted),
+            pots=list(self.pots),
+            before=None,
+        )
+
+    @property
+    def pot(self) -> int:
+        """All stakes of the hand, bets in front of the players included (BG-2.4)."""
+        return sum(self.paid.values()) + self.dead
+
+    @property
+    def substantial(self) -> bool:
+        """Substantial action has passed (CM-10): two actions in turn with chips, or any three."""
+        return self.in_turn >= 3 or (self.in_turn >= 2 and self.chips_moved)
+
+    @property
+    def board(self) -> list[str | None]:
+        """The common cards that stand, in order of arrival; ``None`` for one that nobody could name yet."""
+        return [s.card for s in self.slots if s.place == "board" and not s.gone and not s.premature]
+
+    @property
+    def burned(self) -> bool:
+        """Whether the burn of the street that comes next has been taken (CM-9)."""
+        burns = sum(1 for s in self.slots if s.place == "burn" and not s.gone)
+        return burns > STREETS.index(self.street)
+
+    @property
+    def can_bet(self) -> tuple[int, ...]:
+        """The live seats that still have chips to stake."""
+        return tuple(seat for seat in self.live if seat not in self.all_in)
+
+    def own(self, seat: int) -> list[Slot]:
+        """The closed cards dealt to a seat, in order."""
+        return [s for s in self.slots if s.place == "seat" and s.seat == seat and not s.gone]
+
+
+@dataclass(slots=True)
+class Seat:
+    """A taken seat. ``stack`` ``None``: nobody counted it."""
+
+    player: str | None
+    stack: int | None
+
+
+@dataclass(slots=True)
+class State:
+    """One table."""
+
+    limits: Limits
+    session: str | None = None
+    day: str = ""
+    shift: str = ""
+    hands_today: int = 0
+    openings_today: int = 0
+    incidents_today: int = 0
+    seats: dict[int, Seat] = field(default_factory=dict)
+    button: int | None = None
+    small: int | None = None
+    button_moves: bool = False
+    """A hand was played from this button: the next one moves it."""
+    staff: dict[str, str] = field(default_factory=dict)
+    incidents: dict[str, Incident] = field(default_factory=dict)
+    repeats: dict[str, int] = field(default_factory=dict)
+    hand: Hand | None = None
+    pending: Pending | None = None
+    replaces: str | None = None
+    hands: int = 0
+    hands_void: int = 0
+    tray: tuple[tuple[int, int], ...] | None = None
+    devices: dict[str, str] = field(default_factory=dict)
+    """Device -> its serial while it is up, ``""`` while it is lost."""
+    seen: dict[str, int] = field(default_factory=dict)
+    """Device -> the newest reading that a record cites: what comes again after a restart is known by it."""
+    attested: set[str] = field(default_factory=set)
+
+    @property
+    def held(self) -> Incident | None:
+        """The oldest open incident that holds the hand or the table, or ``None``."""
+        return next((i for i in self.incidents.values() if i.holds in ("hand", "table")), None)

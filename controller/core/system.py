@@ -1,0 +1,98 @@
+"""What the devices and the shell report, as records: nothing here judges a hand."""
+
+from typing import Any
+
+from controller.core import incidents
+from controller.core.facts import Evidence, TrayCounted
+from controller.core.inputs import Notice
+from controller.core.out import Out, cite
+from drivers.readings import DeviceCleared, DeviceFault, DeviceLost, DeviceUp
+
+NEEDED = ("shoe", "keypad")
+"""Kinds of device without which no new hand may begin at a shoe table (I-33)."""
+OPS = (
+    "daemon.started",
+    "daemon.stopped",
+    "link.lost",
+    "link.restored",
+    "clock.stepped",
+    "recovery.completed",
+    "ledger.filling",
+    "test.entered",
+    "test.left",
+)
+
+
+def device(out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleared) -> None:
+    """A device came, went, is in trouble, or has recovered."""
+    info = next((d for d in out.setup.devices if d.name == reading.device), None)
+    data: dict[str, Any] = {"device": reading.device, "role": sorted(info.places.values()) if info else []}
+    data["kind"] = info.kind if info else ""
+    if out.state.hand is not None:
+        data["hand_open"] = out.state.hand.id
+    data |= {"basis": "sensor"}
+    match reading:
+        case DeviceUp():
+            data |= {"model": reading.model, "serial": reading.serial, "firmware": reading.firmware}
+            data |= {"path": reading.path, "attempt": reading.attempt}
+            out.emit("ops", "device.up", reading.device, data)
+            incidents.device_back(out, reading.device)
+        case DeviceLost():
+            data |= {"cause": reading.cause, "path": reading.path, "attempt": reading.attempt}
+            out.emit("ops", "device.lost", reading.device, data)
+            if info is not None and info.kind in NEEDED:
+                incidents.device_lost(out, reading.device, reading.cause)
+        case DeviceFault():
+            data |= {"cause": reading.fault, "detail": reading.detail, "counts": dict(reading.counts)}
+            out.emit("ops", "device.fault", reading.device, data)
+        case DeviceCleared():
+            out.emit("ops", "device.cleared", reading.device, data | {"cause": reading.fault})
+
+
+def doubtful(out: Out, source: Evidence, why: str, card: str | None) -> None:
+    """The shoe could not name a card for sure (I-17): recorded, its guess is sealed."""
+    data: dict[str, Any] = {"device": source.device, "role": ["shoe"], "kind": "shoe", "cause": "doubtful"}
+    data |= {"detail": why, "counts": {}, "basis": "sensor", "evidence": cite((source,))}
+    out.emit("ops", "device.fault", source.device, data, secret={"card": card or "??"})
+
+
+def notice(out: Out, what: Notice) -> None:
+    """The shell's own news go to ``ops`` as they are."""
+    if what.kind == "queue.overflowed":
+        device(out, DeviceFault(str(what.data["device"]), 0, "overflow"))
+        return
+    if what.kind not in OPS:
+        raise ValueError(f"no such notice: {what.kind!r}; use one of {', '.join(OPS)} or queue.overflowed")
+    data = dict(what.data)
+    if what.kind == "daemon.started" and out.state.hand is not None:
+        data["open_hand"] = out.state.hand.id
+    out.emit("ops", what.kind, out.setup.table, data | {"basis": "derived"})
+
+
+def tray(out: Out, fact: TrayCounted, reason: str = "spot_check") -> None:
+    """``tray.counted``, and ``chip.unknown`` (guard only) for tags that no registry knows (I-28)."""
+    setup = out.setup
+    kinds = {d.value: d for d in setup.chipset.denominations}
+    lines = [
+        {"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count}
+        for value, count in fact.counts
+    ]
+    data: dict[str, Any] = {
+        "currency": {"code": setup.currency.code, "exponent": setup.currency.exponent},
+        "shift": setup.shift,
+        "by": [],
+        "count": f"{setup.table}-{out.day()}",
+        "reason": reason,
+        "lines": lines,
+        "total": sum(value * count for value, count in fact.counts),
+        "expected": None,
+        "variance": None,
+        "method": "rfid",
+        "unread": len(fact.unknown),
+        "basis": fact.basis,
+        "evidence": cite(fact.evidence),
+    }
+    out.emit("cash", "tray.counted", setup.table, data)
+    for tag in fact.unknown:
+        unknown: dict[str, Any] = {"place": "tray", "denomination": None, "value": None, "case": "unregistered"}
+        out.emit("guard", "chip.unknown", setup.table, unknown | {"tag": tag, "basis": "sensor"})

@@ -1,0 +1,109 @@
+"""The whole core: sensing in front of the rules. A pure function of state and input."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from controller.core import system
+from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
+from controller.core.records import Record
+from controller.core.rules import acting
+from controller.core.sensing.shoe_table import ShoeTable
+from controller.core.session import Session
+from controller.core.setup import Setup
+from drivers.readings import CardSeen, DeviceCleared, DeviceFault, DeviceLost, DeviceUp, Reading
+
+
+class Table:
+    """One table: ``feed`` is all there is. The same inputs and setup give equal records on any machine."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.session = Session(setup)
+        self._sensing = ShoeTable(setup)
+
+    @classmethod
+    def restore(cls, setup: Setup, records: Iterable[Record]) -> "Table":
+        """Rebuild the rules' state from records (with their secrets); what the sensors watch is unknown again."""
+        table = cls(setup)
+        table.session = Session.restore(setup, records)
+        return table
+
+    @property
+    def wants_seed(self) -> bool:
+        """Whether a ``HandSeed`` should be fed."""
+        return self.session.wants_seed
+
+    def deadline(self) -> int | None:
+        """When the core next needs a ``Tick``, in monotonic ns, or ``None``."""
+        return self._sensing.deadline()
+
+    def feed(self, inp: Input) -> list[Record]:
+        """Take one input and return what it led to.
+
+        Raises ``BadCommand`` for a command that cannot be read; the state is unchanged then.
+        """
+        out = self.session.out
+        out.begin(inp.at, inp.wall)
+        match inp.what:
+            case Command():
+                return self.session.command(inp.what, inp.at, inp.wall)
+            case HandSeed(seed=seed):
+                self.session.seed(seed)
+            case Notice():
+                system.notice(out, inp.what)
+            case Tick():
+                self._pass_time(inp.at)
+            case reading:
+                self._pass_time(inp.at)
+                self._reading(reading, inp.at)
+        return out.records
+
+    def _pass_time(self, at: int) -> None:
+        for fact in self._sensing.tick(at):
+            self.session.judge(fact)
+
+    def _reading(self, reading: Reading, at: int) -> None:
+        if isinstance(reading, CardSeen) and reading.reading <= self.session.state.seen.get(reading.device, 0):
+            return  # sent again because its acknowledgement got lost; it is on record already
+        for fact in self._sensing.feed(reading, at):
+            self.session.judge(fact)
+        if isinstance(reading, DeviceUp | DeviceLost | DeviceFault | DeviceCleared):
+            system.device(self.session.out, reading)
+
+    def status(self) -> dict[str, Any]:
+        """A JSON-shaped picture for the people at the table. Never a closed card."""
+        state = self.session.state
+        hand, bounds = state.hand, self.session.legal()
+        picture: dict[str, Any] = {
+            "table": self.setup.table,
+            "session": state.session,
+            "day": state.day,
+            "test": self.setup.test,
+            "button": state.button,
+            "seats": {str(n): {"player": s.player, "stack": s.stack} for n, s in sorted(state.seats.items())},
+            "staff": dict(sorted(state.staff.items())),
+            "incidents": [
+                {"incident": i.id, "code": i.code, "kind": i.kind, "holds": i.holds, "proposed": i.proposed}
+                for i in state.incidents.values()
+            ],
+            "devices": {name: "up" if serial else "lost" for name, serial in sorted(state.devices.items())},
+            "hand": None,
+        }
+        if hand is not None:
+            picture["hand"] = {
+                "hand": hand.id,
+                "n": hand.n,
+                "phase": hand.phase,
+                "street": hand.street,
+                "cards": len(hand.slots),
+                "board": [slot.card for slot in hand.slots if slot.place == "board" and slot.opened and not slot.gone],
+                "to_act": hand.to_act,
+                "actions": hand.actions,
+                "pot": hand.pot,
+                "bets": {str(seat): bet for seat, bet in sorted(hand.bet.items())},
+                "stacks": {str(seat): stack for seat, stack in sorted(hand.stack.items())},
+                "live": list(hand.live),
+                "shown": list(hand.shown),
+                "allowed": acting.allowed(bounds) if bounds is not None else [],
+            }
+        return picture
