@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from controller.contract.errors import ContractError
 
-STREAMS = ("play", "cash", "ops", "guard")
+Stream = Literal["play", "cash", "ops", "guard"]
+STREAMS: tuple[Stream, ...] = ("play", "cash", "ops", "guard")
 MAJOR = "v1"
 
 _NAME = re.compile(r"[a-z0-9-]{1,32}")

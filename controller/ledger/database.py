@@ -1,0 +1,78 @@
+"""The SQLite file under the ledger: opening, settings and migrations."""
+
+import os
+import sqlite3
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
+
+from controller.ledger.errors import LedgerDamaged, LedgerError
+
+_BUSY_S = 5.0
+
+
+def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
+    """Open the file for writing in WAL mode; transactions are begun by hand.
+
+    A ``durable`` connection has synced a transaction when COMMIT returns. The other one, for the marks of what
+    the broker has acknowledged, leaves the sync to the next durable commit: a lost mark is a repeated event, and
+    those are allowed. It also does the checkpoints, so that an append seldom waits for one.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {4000 if durable else 1000}")
+        # A deleted restart key is overwritten, not only unlinked.
+        connection.execute("PRAGMA secure_delete = ON")
+    except (OSError, sqlite3.Error) as error:
+        raise unusable(path, error) from error
+    return connection
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """Open the file for reading beside a running daemon or without one. Raises ``LedgerError``."""
+    if not path.is_file():
+        raise LedgerError(path, "no such file; name a ledger that a daemon has written")
+    # Without a write-ahead log there is nothing to miss, and a file on a read-only medium can be read too.
+    still = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
+    try:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if still else ''}",
+            uri=True,
+            timeout=_BUSY_S,
+            isolation_level=None,
+        )
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the file to the newest schema, each numbered step in one transaction. Raises ``LedgerError``."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    steps = sorted(
+        (entry for entry in resources.files("controller.ledger").joinpath("schema").iterdir()),
+        key=lambda entry: entry.name,
+    )
+    numbered = {int(entry.name[:4]): entry for entry in steps if entry.name.endswith(".sql")}
+    if version > max(numbered):
+        raise LedgerError(path, f"schema {version} is newer than this program; run the version that wrote it")
+    for number, entry in numbered.items():
+        if number > version:
+            script = entry.read_text(encoding="utf-8")
+            connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+
+def meta(connection: sqlite3.Connection) -> dict[str, str]:
+    """What the file says about itself."""
+    return dict(connection.execute("SELECT name, value FROM meta"))
+
+
+def unusable(path: Path, error: Exception) -> LedgerError:
+    """The typed error for what the operating system or SQLite said."""
+    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+        return LedgerDamaged(path, f"not a whole SQLite file ({error}); run feltd verify and restore a copy")
+    return LedgerError(path, f"cannot be used ({error}); check the folder, its owner and the free space")

@@ -1,0 +1,90 @@
+"""The ledger as an outbox: what the broker has not acknowledged yet. Used by the pump, on a connection of its own."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.contract.envelope import withheld
+from controller.ledger import database
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A row that is to be published: its place and the exact bytes."""
+
+    row: int
+    stream: str
+    sequence: int
+    type: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How much is unsent: the number of rows, and per stream the first and the last sequence."""
+
+    rows: int
+    ranges: dict[str, tuple[int, int]]
+
+
+class Outbox:
+    """Reads unsent rows and marks sent ones. Raises ``sqlite3.Error`` as it comes: the pump decides."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = database.connect(path, durable=False)
+        self.ledger = database.meta(self._connection)["ledger"]
+
+    def next_session(self) -> int:
+        """Number a new connection to the broker. The number never comes again, also not after a restart."""
+        (value,) = self._connection.execute(
+            "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'session' RETURNING value"
+        ).fetchone()
+        return int(value)
+
+    def unsent(self, after: int, limit: int) -> list[Unsent]:
+        """The next unacknowledged rows after a row, in row order; a withheld one as what stands in its place."""
+        found = self._connection.execute(
+            "SELECT row.row, stream, sequence, type, row.body, withheld.body "
+            "FROM row INDEXED BY row_unacked LEFT JOIN withheld ON withheld.row = row.row "
+            "WHERE acked = 0 AND row.row > ? ORDER BY row.row LIMIT ?",
+            (after, limit),
+        )
+        return [
+            Unsent(row, stream, sequence, kind, body)
+            if instead is None
+            else Unsent(row, stream, sequence, "record.withheld", instead)
+            for row, stream, sequence, kind, body, instead in found
+        ]
+
+    def mark_acked(self, rows: Iterable[int]) -> None:
+        """The broker has taken these rows."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany("UPDATE row SET acked = 1 WHERE row = ?", [(row,) for row in rows])
+            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def withhold(self, item: Unsent, cause: str) -> Unsent:
+        """Decide, once and for good, what is published instead of a row."""
+        body = withheld(item.body, cause)
+        self._connection.execute(
+            "INSERT INTO withheld (row, body) VALUES (?, ?) ON CONFLICT (row) DO NOTHING", (item.row, body)
+        )
+        (kept,) = self._connection.execute("SELECT body FROM withheld WHERE row = ?", (item.row,)).fetchone()
+        return Unsent(item.row, item.stream, item.sequence, "record.withheld", kept)
+
+    def backlog(self) -> Backlog:
+        """Count what is unsent. Takes time in proportion to it."""
+        found = self._connection.execute(
+            "SELECT stream, count(*), min(sequence), max(sequence) FROM row INDEXED BY row_unacked "
+            "WHERE acked = 0 GROUP BY stream"
+        ).fetchall()
+        return Backlog(sum(count for _, count, _, _ in found), {stream: (low, high) for stream, _, low, high in found})
+
+    def close(self) -> None:
+        """Close this connection to the file."""
+        self._connection.close()

@@ -1,0 +1,151 @@
+"""What must not be published: encrypted at rest, each hand under a key of its own.
+
+The key of a hand lies in the file twice. Wrapped under the device key, so that a restart can play the hand to its
+end; this one is deleted in the transaction that closes the hand. Sealed to the auditor's public key, so that an
+auditor, and nobody at the table, can open it later. All with AES-256-GCM and random nonces; the text that a box is
+bound to names its place, so that it cannot be moved to another one.
+"""
+
+import json
+import os
+import sqlite3
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from controller.ledger.errors import KeyFileError
+
+TABLE_KEY = "table"
+"""The key of secrets that belong to no hand, or to one that is closed already."""
+
+_NONCE = 12
+_POINT = 32
+
+
+def bound_to(stream: str, sequence: int, ledger: str) -> bytes:
+    """The place that a secret is bound to."""
+    return f"{stream}|{sequence:016d}|{ledger}".encode()
+
+
+def encrypt(key: AESGCM, plain: bytes, place: bytes) -> bytes:
+    """Nonce, ciphertext and tag."""
+    nonce = os.urandom(_NONCE)
+    return nonce + key.encrypt(nonce, plain, place)
+
+
+def decrypt(key: AESGCM, box: bytes, place: bytes) -> bytes:
+    """The plain bytes. Raises ``InvalidTag`` for another key, another place or a changed box."""
+    return key.decrypt(box[:_NONCE], box[_NONCE:], place)
+
+
+def seal_to(public: X25519PublicKey, plain: bytes, place: bytes) -> bytes:
+    """A box that only the owner of the private key can open: the one-time public key, then the ciphertext."""
+    once = X25519PrivateKey.generate()
+    point = once.public_key().public_bytes_raw()
+    return point + encrypt(_shared(once.exchange(public), point, public), plain, place)
+
+
+def open_sealed(private: X25519PrivateKey, box: bytes, place: bytes) -> bytes:
+    """The content of ``seal_to``. Raises ``InvalidTag`` for another key, another place or a changed box."""
+    point = box[:_POINT]
+    secret = private.exchange(X25519PublicKey.from_public_bytes(point))
+    return decrypt(_shared(secret, point, private.public_key()), box[_POINT:], place)
+
+
+def _shared(secret: bytes, point: bytes, public: X25519PublicKey) -> AESGCM:
+    derive = HKDF(algorithm=SHA256(), length=32, salt=point + public.public_bytes_raw(), info=b"felt-seal|1")
+    return AESGCM(derive.derive(secret))
+
+
+def key_place(ledger: str, name: str) -> bytes:
+    """The place that a hand's key is bound to."""
+    return f"hand-key|{ledger}|{name}".encode()
+
+
+class Vault:
+    """Makes, keeps, finds and retires the keys of the hands. Works inside the transaction of its caller."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, ledger: str, device: bytes, auditor: X25519PublicKey | None
+    ) -> None:
+        self._connection = connection
+        self._ledger = ledger
+        self._device = AESGCM(device)
+        self._auditor = auditor
+        self._open: dict[str, AESGCM] = {}
+
+    def seal(self, hand: str | None, secret: dict[str, Any], place: bytes) -> tuple[str, bytes]:
+        """Encrypt; returns the name of the key that was used, and the box."""
+        name = hand or TABLE_KEY
+        key = self._key(name) or self._create(name)
+        if key is None:
+            name = TABLE_KEY
+            key = self._key(name) or self._create(name)
+            assert key is not None  # the table's key is never retired
+        plain = json.dumps(secret, ensure_ascii=False, separators=(",", ":")).encode()
+        return name, encrypt(key, plain, place)
+
+    def unseal(self, name: str, box: bytes, place: bytes) -> dict[str, Any] | None:
+        """Decrypt; ``None`` when the hand is closed and its key gone.
+
+        Raises ``KeyFileError`` for a device key that is not this ledger's.
+        """
+        key = self._key(name)
+        if key is None:
+            return None
+        try:
+            content: dict[str, Any] = json.loads(decrypt(key, box, place))
+        except InvalidTag:
+            raise self._wrong("a secret") from None
+        return content
+
+    def retire(self, hand: str) -> None:
+        """Delete what could open the hand's secrets on this device. The row stays: the key is not made again."""
+        self._connection.execute(
+            "INSERT INTO hand_key (hand) VALUES (?) ON CONFLICT (hand) DO UPDATE SET restart = NULL",
+            (hand,),
+        )
+        self._open.pop(hand, None)
+
+    def forget(self) -> None:
+        """Drop what is kept in memory: a transaction was rolled back, and its keys with it."""
+        self._open.clear()
+
+    def _key(self, name: str) -> AESGCM | None:
+        if name in self._open:
+            return self._open[name]
+        found = self._connection.execute("SELECT restart FROM hand_key WHERE hand = ?", (name,)).fetchone()
+        if found is None or found[0] is None:
+            return None
+        try:
+            key = AESGCM(decrypt(self._device, found[0], key_place(self._ledger, name)))
+        except InvalidTag:
+            raise self._wrong("a hand's key") from None
+        self._open[name] = key
+        return key
+
+    def _create(self, name: str) -> AESGCM | None:
+        """A new key; ``None`` if the name had one already, which is retired."""
+        if self._connection.execute("SELECT 1 FROM hand_key WHERE hand = ?", (name,)).fetchone():
+            return None
+        raw = AESGCM.generate_key(256)
+        place = key_place(self._ledger, name)
+        self._connection.execute(
+            "INSERT INTO hand_key (hand, restart, sealed) VALUES (?, ?, ?)",
+            (
+                name,
+                encrypt(self._device, raw, place),
+                seal_to(self._auditor, raw, place) if self._auditor else None,
+            ),
+        )
+        self._open[name] = AESGCM(raw)
+        return self._open[name]
+
+    def _wrong(self, what: str) -> KeyFileError:
+        return KeyFileError(
+            "keys.device", f"ledger {self._ledger}", f"does not open {what}; give the key it was made with"
+        )

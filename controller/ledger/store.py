@@ -1,0 +1,327 @@
+"""The ledger: what the rules concluded, written once, in order, and never changed."""
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from controller.contract import envelope
+from controller.contract.integrity import GENESIS, digest
+from controller.contract.topics import STREAMS, Source
+from controller.core.records import Record, Stream
+from controller.errors import LocalError
+from controller.ledger import database
+from controller.ledger.errors import AppendFailed, LedgerBusy, LedgerDamaged, LedgerError
+from controller.ledger.keys import Keys
+from controller.ledger.sealing import Vault, bound_to
+from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, SigningRhythm
+
+_INSERT = "INSERT INTO row (row, stream, sequence, type, hand, body, key, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_HEAD = (
+    "INSERT INTO head (stream, sequence, sha256) VALUES (?, ?, ?) "
+    "ON CONFLICT (stream) DO UPDATE SET sequence = excluded.sequence, sha256 = excluded.sha256"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last event of a stream. Sequence 0 and zeros before the first."""
+
+    sequence: int = 0
+    sha256: str = GENESIS
+
+
+@dataclass(slots=True)
+class _Tail:
+    """Where the next row goes. A copy of it grows within a transaction and replaces it after the commit."""
+
+    row: int = 0
+    heads: dict[str, Head] = field(default_factory=dict)
+    unsigned: dict[str, int] = field(default_factory=dict)
+    day: str = ""
+    session: str | None = None
+
+
+class Ledger:
+    """One append-only file of one table, written by one process and one thread.
+
+    Made by ``Ledger.open``; a second writer is refused for as long as this one is open.
+    """
+
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, lock: int, keys: Keys, rhythm: SigningRhythm
+    ) -> None:
+        about = database.meta(connection)
+        self.path = path
+        self.source = Source(about["site"], about["table"])
+        self.id = about["ledger"]
+        self.test = about["test"] == "true"
+        self._connection = connection
+        self._lock = lock
+        self._vault = Vault(connection, self.id, keys.device, keys.auditor)
+        self._signer = Signer(keys.signing) if keys.signing else None
+        self._rhythm = rhythm
+        self._sign_at: int | None = None
+        self._sources = {stream: self.source.stream(stream) for stream in STREAMS}
+        self._tail: _Tail | None = self._read_tail()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        source: Source,
+        test: bool,
+        keys: Keys,
+        rhythm: SigningRhythm | None = None,
+        new_id: str | None = None,
+        wall_ns: int | None = None,
+    ) -> "Ledger":
+        """Open or begin the ledger of a table and take its lock.
+
+        A new file gets a random UUID, or ``new_id`` in test mode where a run is to be repeated exactly, and begins
+        with ``ledger.began``, stamped with ``wall_ns`` (now, if not given).
+
+        Raises ``LedgerBusy`` if another process has it, ``LedgerDamaged`` for a file that lost or changed its end,
+        ``LedgerError`` for another table's file, a live file in test mode or the other way round, or a file that
+        cannot be used.
+        """
+        if new_id is not None and not test:
+            raise LedgerError(path, "an id may be given in test mode only; leave it out")
+        with ExitStack() as undo:
+            lock = _take_lock(path)
+            undo.callback(os.close, lock)
+            connection = database.connect(path, durable=True)
+            undo.callback(connection.close)
+            try:
+                database.migrate(connection, path)
+                _describe(connection, path, source, test=test, new_id=new_id)
+                ledger = cls(path, connection, lock, keys, rhythm or SigningRhythm())
+                if not ledger.row:
+                    first = Record("ops", "ledger.began", "", {"previous": None, "reason": "first"})
+                    ledger.append([first], time.time_ns() if wall_ns is None else wall_ns)
+            except sqlite3.Error as error:
+                raise database.unusable(path, error) from error
+            undo.pop_all()
+        return ledger
+
+    def append(self, records: Sequence[Record], wall_ns: int) -> list[int]:
+        """Store the records of one input, all or none, and return their row numbers once they are durable.
+
+        ``wall_ns`` (nanoseconds since 1970) becomes their ``time``. Signatures that are due go in with them, after
+        them. Raises ``AppendFailed``; nothing is stored then.
+        """
+        if not records:
+            return []
+        with self._transaction() as tail:
+            rows = [self._put(tail, record, wall_ns) for record in records]
+            at_once = any(record.type in SIGNED_AT_ONCE for record in records)
+            self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
+        return rows
+
+    def sign_due(self, mono_ns: int, wall_ns: int) -> bool:
+        """Sign what has been unsigned for a period; call it whenever the core thread wakes.
+
+        ``mono_ns`` is the monotonic clock. Returns whether rows were appended. Raises ``AppendFailed``.
+        """
+        if self._sign_at is None:
+            self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
+        if self._signer is None or mono_ns < self._sign_at:
+            return False
+        self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
+        before = self.row
+        if any((self._tail or self._read_tail()).unsigned.values()):
+            with self._transaction() as tail:
+                self._sign(tail, 1, wall_ns)
+        return self.row > before
+
+    @property
+    def row(self) -> int:
+        """The last row written, 0 in an empty file."""
+        return (self._tail or self._read_tail()).row
+
+    def head(self, stream: str) -> Head:
+        """The last event of a stream."""
+        return (self._tail or self._read_tail()).heads.get(stream, Head())
+
+    def restore_rows(self) -> Iterator[Record]:
+        """The core's records since the table was last opened, all if it never was, as ``Table.restore`` needs them.
+
+        What the ledger wrote about itself is left out. Secrets are decrypted where their hand is still open; they are
+        ``None`` otherwise. Raises ``KeyFileError`` for a device key that is not this ledger's.
+        """
+        found = self._connection.execute(
+            "SELECT row FROM row WHERE type = 'table.opened' ORDER BY row DESC LIMIT 1"
+        ).fetchone()
+        rows = self._connection.execute(
+            "SELECT stream, sequence, body, key, secret FROM row "
+            "WHERE row >= ? AND type NOT IN ('ledger.began', 'ledger.signed') ORDER BY row",
+            (found[0] if found else 0,),
+        )
+        for stream, sequence, body, key, box in rows:
+            secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
+            yield as_record(stream, body, secret)
+
+    def tail(self, limit: int) -> list[bytes]:
+        """The bodies of the last ``limit`` rows, oldest first."""
+        found = self._connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (limit,)).fetchall()
+        return [body for (body,) in reversed(found)]
+
+    def close(self) -> None:
+        """Close the file and give up the lock."""
+        self._connection.close()
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _put(self, tail: _Tail, record: Record, wall_ns: int) -> int:
+        stream, hand = record.stream, record.hand
+        if record.day:
+            tail.day = record.day
+        tail.session = None if record.type == "table.closed" else record.session or tail.session
+        self._insert(tail, record, wall_ns, day=record.day, session=record.session)
+        if record.type in ENDS_A_HAND and hand is not None:
+            self._vault.retire(hand)
+        tail.unsigned[stream] = tail.unsigned.get(stream, 0) + 1
+        return tail.row
+
+    def _insert(self, tail: _Tail, record: Record, wall_ns: int, *, day: str, session: str | None) -> None:
+        stream = record.stream
+        head = tail.heads.get(stream, Head())
+        sequence = head.sequence + 1
+        tail.row += 1
+        body = envelope.encode(
+            envelope.Position(self.id, stream, sequence, tail.row, head.sha256),
+            source=self._sources[stream],
+            kind=record.type,
+            wall_ns=wall_ns,
+            subject=record.subject,
+            day=day or tail.day or envelope.time_text(wall_ns)[:10],
+            session=session,
+            test=self.test,
+            data=record.data,
+        )
+        key, box = None, None
+        if record.secret is not None:
+            key, box = self._vault.seal(record.hand, record.secret, bound_to(stream, sequence, self.id))
+        self._connection.execute(_INSERT, (tail.row, stream, sequence, record.type, record.hand, body, key, box))
+        tail.heads[stream] = Head(sequence, digest(body))
+
+    def _sign(self, tail: _Tail, at_least: int, wall_ns: int) -> None:
+        """Sign the head of each stream that has so many unsigned rows. A signature itself is not counted."""
+        if self._signer is None:
+            return
+        for stream in STREAMS:
+            if tail.unsigned.get(stream, 0) >= at_least:
+                head = tail.heads[stream]
+                data = self._signer.sign(self._sources[stream], self.id, head.sequence, head.sha256)
+                record = Record(stream, "ledger.signed", "", data)
+                self._insert(tail, record, wall_ns, day=tail.day, session=tail.session)
+                tail.unsigned[stream] = 0
+
+    @contextmanager
+    def _transaction(self) -> Iterator[_Tail]:
+        """Give a tail to grow, and make it the ledger's own when all of it is durable."""
+        before = self._tail or self._read_tail()
+        tail = replace(before, heads=dict(before.heads), unsigned=dict(before.unsigned))
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield tail
+            grown = [(s, head.sequence, head.sha256) for s, head in tail.heads.items() if head != before.heads.get(s)]
+            self._connection.executemany(_HEAD, grown)
+            self._connection.execute("COMMIT")
+        except (sqlite3.Error, LocalError, TypeError, ValueError) as error:
+            self._undo(error)
+            raise AppendFailed(self.path, f"nothing was stored ({error}); check the disk, then restart") from error
+        self._tail = tail
+
+    def _undo(self, cause: Exception) -> None:
+        """Roll back, and believe nothing in memory until it has been read again."""
+        self._tail = None
+        self._vault.forget()
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise AppendFailed(self.path, f"not rolled back ({error}) after: {cause}; restart the daemon") from error
+
+    def _read_tail(self) -> _Tail:
+        """Find the ends of all streams, in time that does not depend on the size of the file."""
+        tail = _Tail()
+        read = self._connection.execute
+        found = read("SELECT seq FROM sqlite_sequence WHERE name = 'row'").fetchone()
+        tail.row = found[0] if found else 0
+        for stream, sequence, sha256 in read("SELECT stream, sequence, sha256 FROM head"):
+            last = read(
+                "SELECT sequence, body FROM row WHERE stream = ? ORDER BY sequence DESC LIMIT 1", (stream,)
+            ).fetchone()
+            if last is None or last[0] != sequence or digest(last[1]) != sha256:
+                raise LedgerDamaged(self.path, f"the end of stream {stream} was lost or changed; run feltd verify")
+            tail.heads[stream] = Head(sequence, sha256)
+            (signed,) = read(
+                "SELECT coalesce(max(sequence), 0) FROM row WHERE stream = ? AND type = 'ledger.signed'", (stream,)
+            ).fetchone()
+            tail.unsigned[stream] = sequence - signed
+        last = read("SELECT body FROM row WHERE row = ?", (tail.row,)).fetchone()
+        if last is not None:
+            event = json.loads(last[0])
+            tail.day = event["gamingday"]
+            tail.session = None if event["type"] == "table.closed" else event.get("session")
+        return tail
+
+
+def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Record:
+    """The record that a body was made from."""
+    event: Mapping[str, Any] = json.loads(body)
+    return Record(
+        stream,
+        event["type"],
+        event.get("subject", ""),
+        event["data"],
+        secret,
+        event["gamingday"],
+        event.get("session"),
+    )
+
+
+def _take_lock(path: Path) -> int:
+    """The single writer's lock, on a file beside the ledger; it goes with the process, however that ends."""
+    lock_path = path.with_name(path.name + ".lock")
+    try:
+        lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise LedgerError(path, f"cannot be locked ({error.strerror}); check the folder and its owner") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
+        os.close(lock)
+        raise LedgerBusy(path, f"process {holder} writes it; stop that daemon first") from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    return lock
+
+
+def _describe(connection: sqlite3.Connection, path: Path, source: Source, *, test: bool, new_id: str | None) -> None:
+    """Say in a new file what it is, or check what an old one says."""
+    about = database.meta(connection)
+    wanted = {"site": source.site, "table": source.table, "test": "true" if test else "false"}
+    if not about:
+        about = wanted | {"ledger": new_id or str(uuid.uuid4()), "session": "0"}
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", about.items())
+        connection.execute("COMMIT")
+    for name, value in wanted.items():
+        if about[name] != value:
+            raise LedgerError(path, f"its {name} is {about[name]!r} and not {value!r}; give the ledger of this table")
