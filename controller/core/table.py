@@ -63,7 +63,7 @@ class Table:
             self.session.judge(fact)
 
     def _reading(self, reading: Reading, at: int) -> None:
-        if isinstance(reading, CardSeen) and reading.reading <= self.session.state.seen.get(reading.device, 0):
+        if isinstance(reading, CardSeen) and reading.sequence <= self.session.state.seen.get(reading.device, 0):
             return  # sent again because its acknowledgement got lost; it is on record already
         for fact in self._sensing.feed(reading, at):
             self.session.judge(fact)

@@ -22,7 +22,9 @@ class ShoeTable:
 
     def feed(self, reading: Reading, at: int) -> list[Fact]:
         """What one reading means."""
-        source = Evidence(reading.device, reading.reading)
+        # A shoe's own number of a card outlives both processes; the reading's number begins anew with ours.
+        number = reading.sequence if isinstance(reading, CardSeen) else reading.reading
+        source = Evidence(reading.device, number)
         match reading:
             case KeyPressed(device=device, key=key):
                 return self._keypad(device).pressed(key, at, source)
