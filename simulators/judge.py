@@ -1,0 +1,132 @@
+"""Holds what was seen against what the scenario expects."""
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulators.scripts.expectations import Expect, Final, Never
+from simulators.scripts.matching import differences, matches
+from simulators.seen import Seen, hand_seen, hands
+
+MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """When a step was performed, by the rig's clock in ns."""
+
+    began: int
+    ended: int
+
+
+def judge(
+    events: Sequence[Seen],
+    steps: Mapping[str, Performed],
+    expects: Iterable[Expect],
+    nevers: Iterable[Never],
+    began: int = 0,
+) -> list[str]:
+    """What was expected and not seen, or seen and not allowed, a line each."""
+    expects = list(expects)
+    found = [line for expect in expects for line in _expect(events, steps, expect, began)]
+    for expect in expects:
+        if expect.order:
+            found += _order(events, steps, [e for name in expect.order for e in expects if e.id == name])
+    return found + [line for never in nevers for line in _never(events, steps, never)]
+
+
+def _meeting(events: Sequence[Seen], steps: Mapping[str, Performed], expect: Expect) -> Iterator[int]:
+    since = steps[expect.after].began if expect.after else None
+    for number, event in enumerate(events):
+        if event.type == expect.event and (since is None or event.at >= since) and matches(expect.match, event.data):
+            yield number
+
+
+def _expect(events: Sequence[Seen], steps: Mapping[str, Performed], expect: Expect, began: int) -> list[str]:
+    if expect.order:
+        return []
+    if expect.after is not None and expect.after not in steps:
+        return [f"line {expect.line}: step {expect.after} was not performed"]
+    met = list(_meeting(events, steps, expect))
+    wanted = f"{expect.event} {_short(expect.match)}"
+    if expect.count is not None and len(met) != expect.count:
+        return [f"line {expect.line}: expected {expect.count} x {wanted}, seen {len(met)}"]
+    if expect.count == 0:
+        return []
+    if not met:
+        return [f"line {expect.line}: never seen: {wanted}{_nearest(events, expect)}"]
+    if expect.within_ms is not None:
+        late = (events[met[0]].at - (steps[expect.after].ended if expect.after else began)) // MS
+        if late > expect.within_ms:
+            return [f"line {expect.line}: {wanted} came after {late} ms, allowed are {expect.within_ms}"]
+    return []
+
+
+def _nearest(events: Sequence[Seen], expect: Expect) -> str:
+    misses = [differences(expect.match, event.data) for event in events if event.type == expect.event]
+    if not misses:
+        return f"; there was no {expect.event}"
+    nearest = min(misses, key=len)
+    return f"; nearest: {'; '.join(nearest) or 'one that came too early'}"
+
+
+def _order(events: Sequence[Seen], steps: Mapping[str, Performed], expects: Sequence[Expect]) -> list[str]:
+    performed = [expect for expect in expects if expect.after is None or expect.after in steps]
+    firsts = [(expect.id, next(_meeting(events, steps, expect), None)) for expect in performed]
+    known = [(name, number) for name, number in firsts if number is not None]
+    return [f"order: {later} came before {earlier}" for (earlier, a), (later, b) in itertools.pairwise(known) if b < a]
+
+
+def _never(events: Sequence[Seen], steps: Mapping[str, Performed], never: Never) -> Iterator[str]:
+    for event in events:
+        if event.type != never.event or not matches(never.match, event.data):
+            continue
+        if never.between is not None:
+            first, last = (steps.get(name) for name in never.between)
+            if first is None or event.at < first.began or (last is not None and event.at >= last.began):
+                continue
+        yield f"line {never.line}: must never be seen, and was: {never.event} {_short(never.match)}"
+
+
+def final(events: Sequence[Seen], wanted: Final) -> list[str]:
+    """What is not as the scenario's end says, a line each."""
+    found: list[str] = []
+    played = [hand_seen(events, hand) for hand in hands(events)]
+    last = played[-1] if played else None
+    for seat, stack in wanted.stacks.items():
+        has = last.stacks.get(seat) if last else None
+        if has != stack:
+            found.append(f"final.stacks: seat {seat} has {has}, expected {stack}")
+    if wanted.rake is not None and sum(hand.rake for hand in played) != wanted.rake:
+        found.append(f"final.rake: {sum(hand.rake for hand in played)}, expected {wanted.rake}")
+    if wanted.conserved:
+        found += [f"final.conserved: {hand.hand} does not add up" for hand in played if not hand.balanced]
+    if wanted.incidents_open is not None:
+        opened = {e.data["incident"] for e in events if e.type == "incident.opened"}
+        left = opened - {e.data["incident"] for e in events if e.type == "incident.closed"}
+        if len(left) != wanted.incidents_open:
+            found.append(f"final.incidents_open: {len(left)}, expected {wanted.incidents_open}")
+    return found + [f"final.sealed: {line}" for line in leaks(events, wanted.sealed)]
+
+
+def leaks(events: Iterable[Seen], sealed: Iterable[str]) -> list[str]:
+    """Events that show a sealed card, by structure: every string of the event that is a card."""
+    cards = set(sealed)
+    return [f"{event.type} shows {card}" for event in events for card in sorted(cards & set(_strings(event.data)))]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
+
+
+def _short(match: Mapping[str, Any]) -> str:
+    return json.dumps(match, ensure_ascii=False) if match else ""

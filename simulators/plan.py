@@ -1,0 +1,116 @@
+"""One table as a rehearsal needs it: made from a script or a scenario, and told to the daemon in two ways.
+
+``setup`` is for a core in this process, ``simulators.config`` writes the same as a configuration file.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from controller.core.rules.profile import Profile
+from controller.core.setup import Chipset, Currency, Deck, Denomination, DeviceInfo, Limits, Setup
+from simulators.scripts.acts import Order, Script, SeatStart, Stakes
+from simulators.scripts.scenario import PACE, Scenario
+from simulators.scripts.steps import Span
+
+SITE, TABLE = "rig", "t01"
+DEVICES = (
+    DeviceInfo("shoe0", "shoe", MappingProxyType({"0": "shoe"}), "shoe"),
+    DeviceInfo("keys0", "keypad", MappingProxyType({}), "keypad"),
+    DeviceInfo("tray0", "feig", MappingProxyType({"0": "tray"}), "reader"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The table of one rehearsal. ``override`` are dotted keys of the profile, ``rules`` the outcome."""
+
+    name: str
+    profile: str
+    override: Mapping[str, Any]
+    rules: Profile
+    stakes: Stakes
+    seats: tuple[SeatStart, ...]
+    button: int
+    seed: int
+    people: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"dealer": "s-01"}))
+    pace: Mapping[str, Span] = field(default_factory=lambda: PACE)
+    cold: bool = False
+
+    @property
+    def limits(self) -> Limits:
+        """Blinds and ante."""
+        return Limits(self.stakes.small_blind, self.stakes.big_blind, self.stakes.ante, self.stakes.ante_kind)
+
+    @property
+    def places(self) -> int:
+        """Seats of the felt."""
+        return max(10, *(seat.seat for seat in self.seats))
+
+    def setup(self) -> Setup:
+        """The table for a core in this process."""
+        return Setup(
+            site=SITE,
+            table=TABLE,
+            kind="shoe",
+            seats=self.places,
+            profile=self.rules,
+            limits=self.limits,
+            chipset=Chipset(
+                "rehearsal", tuple(Denomination(f"c{value}", value) for value in sorted(self.stakes.chips))
+            ),
+            deck=Deck("rehearsal"),
+            devices=DEVICES,
+            currency=Currency(self.stakes.currency, self.stakes.exponent),
+            test=True,
+        )
+
+    def opening(self) -> list[Order]:
+        """What people say until the table can play: log in, open, sit down. Nothing at a cold table."""
+        if self.cold:
+            return []
+        role, who = next(iter(self.people.items()))
+        logins = [Order("login", {"staff": staff, "role": r}, staff, r) for r, staff in self.people.items()]
+        limits = {
+            "small_blind": self.stakes.small_blind,
+            "big_blind": self.stakes.big_blind,
+            "ante": self.stakes.ante,
+            "ante_kind": self.stakes.ante_kind,
+        }
+        opened = Order("open", {"button": self.button, "limits": limits}, who, role)
+        seated = [Order("seat", {"seat": s.seat, "player": s.player, "stack": s.stack}, who, role) for s in self.seats]
+        return [*logins, opened, *seated]
+
+    def closing(self) -> Order:
+        """The table is closed: the last hand becomes final."""
+        role, who = next(iter(self.people.items()))
+        return Order("close", {}, who, role)
+
+    def hand_seed(self, number: int) -> bytes:
+        """The seed of a hand, from the seed of the rehearsal: salts are the same again on the next run."""
+        return hashlib.sha256(f"{self.name}/{self.seed}/{number}".encode()).digest()
+
+
+def of_script(script: Script, profile: str, override: Mapping[str, Any], rules: Profile, seed: int = 0) -> Plan:
+    """The table on which a recorded hand is played."""
+    return Plan(script.name, profile, override, rules, script.stakes, script.seats, script.button, seed)
+
+
+def of_scenario(scenario: Scenario) -> Plan:
+    """The table of a scenario."""
+    run = scenario.run
+    return Plan(
+        name=scenario.id,
+        profile=run.profile,
+        override=run.override,
+        rules=run.rules,
+        stakes=scenario.stakes,
+        seats=scenario.seats,
+        button=scenario.button,
+        seed=run.seed,
+        people=scenario.people,
+        pace=scenario.pace,
+        cold=scenario.cold,
+    )

@@ -1,0 +1,89 @@
+"""What a rehearsal saw: every event the table gave out, in order, with the rig's own time of arrival."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.core.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One event. ``at`` is the rig's monotonic clock in ns; ``body`` the exact bytes where there are any."""
+
+    at: int
+    stream: str
+    type: str
+    data: Mapping[str, Any]
+    body: bytes = b""
+
+    @property
+    def hand(self) -> str:
+        """The hand it belongs to, or an empty string."""
+        return str(self.data.get("hand", ""))
+
+
+def of_record(record: Record, at: int) -> Seen:
+    """A record that never became bytes."""
+    return Seen(at, record.stream, record.type, record.data)
+
+
+def of_body(body: bytes, at: int) -> Seen:
+    """An event as it was published."""
+    event = json.loads(body)
+    return Seen(at, event["source"].rpartition("/")[2], event["type"], event["data"], body)
+
+
+@dataclass(frozen=True, slots=True)
+class HandSeen:
+    """The outcome of one hand as the events tell it."""
+
+    hand: str
+    stacks: Mapping[int, int]
+    board: tuple[str, ...]
+    winners: frozenset[int]
+    gained: frozenset[int]
+    """Seats that end the hand with more than they began it with."""
+    rake: int
+    closed: bool
+    final: bool
+    voided: bool
+    balanced: bool
+    """Sum of what went in = sum of what came out, rake and tips."""
+
+
+def hand_seen(events: Iterable[Seen], hand: str) -> HandSeen:
+    """Gather one hand."""
+    result: Mapping[str, Any] = {}
+    board: list[str] = []
+    kinds = set()
+    for event in events:
+        if event.hand != hand:
+            continue
+        kinds.add(event.type)
+        if event.type == "street.opened":
+            board += event.data["cards"]
+        elif event.type in ("hand.closed", "hand.corrected"):
+            result = event.data["result"]
+    seats: Sequence[Mapping[str, Any]] = result.get("seats", ())
+    pots: Sequence[Mapping[str, Any]] = result.get("pots", ())
+    paid_in = sum(seat["in"] for seat in seats)
+    paid_out = sum(seat["out"] for seat in seats) + result.get("rake", 0)
+    return HandSeen(
+        hand=hand,
+        stacks={seat["seat"]: seat["stack_after"] for seat in seats if seat.get("stack_after") is not None},
+        board=tuple(board),
+        winners=frozenset(winner["seat"] for pot in pots for winner in pot.get("winners", ())),
+        gained=frozenset(seat["seat"] for seat in seats if seat["net"] > 0),
+        rake=result.get("rake", 0),
+        closed="hand.closed" in kinds,
+        final="hand.final" in kinds,
+        voided="hand.voided" in kinds,
+        balanced=paid_in == paid_out,
+    )
+
+
+def hands(events: Iterable[Seen]) -> list[str]:
+    """The hands that were started, in order."""
+    return [event.hand for event in events if event.type == "hand.started"]

@@ -1,0 +1,154 @@
+"""What every way to rehearse offers to the player of a script, and what the two in this process share."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from controller.contract.topics import Source
+from controller.core.inputs import Command
+from controller.core.records import Record
+from controller.ledger.keys import Keys, create_auditor_key, create_signing_key
+from controller.ledger.store import Ledger
+from simulators.errors import ScriptError, SimulatorError
+from simulators.plan import SITE, TABLE, Plan
+from simulators.scripts.acts import Act, Order, Rule
+from simulators.seen import Seen, of_body, of_record
+
+MS = 1_000_000
+DAY = 86_400_000_000_000
+BEGAN = 1_796_040_000_000_000_000
+"""The wall clock of a rehearsal without a real one: 2026-11-30 12:00 UTC."""
+
+
+class NotRunnable(SimulatorError):
+    """This way to rehearse has no such act: the case is skipped with this reason."""
+
+
+class Stage(Protocol):
+    """One table on which acts are performed. Times are the rig's monotonic clock in ns."""
+
+    @property
+    def now(self) -> int:
+        """The rig's clock."""
+
+    @property
+    def seen(self) -> Sequence[Seen]:
+        """Every event so far, in the order it came."""
+
+    def pause(self, ms: int) -> None:
+        """Let time pass."""
+
+    def perform(self, act: Act) -> None:
+        """Perform one act; returns when it has been performed, not when it has been understood."""
+
+    def until(self, ask: Callable[[], bool], timeout_ms: int) -> bool:
+        """Let time pass until the answer is yes. ``False`` when it is still no after the time allowed."""
+
+    def close(self) -> None:
+        """Close what was opened. What came until then stays in ``seen``."""
+
+    def check(self) -> list[str]:
+        """What is wrong with the ledger or the delivery, a line each."""
+
+
+class Journal:
+    """The ledger of a rehearsal in this process, with keys of its own beside it."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        if path.exists():
+            raise ScriptError("arguments", "--ledger", str(path), "is there already; give a new file")
+        self.path = path
+        auditor, signing = Path(f"{path}.card-key"), Path(f"{path}.signing-key")
+        create_auditor_key(auditor, Path(f"{auditor}.pub"))
+        create_signing_key(signing, Path(f"{signing}.pub"))
+        keys = Keys.load(
+            device=Path(f"{path}.device-key"), auditor=Path(f"{auditor}.pub"), signing=signing, create=True
+        )
+        new_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"rehearsal/{seed}"))
+        self._ledger = Ledger.open(path, source=Source(SITE, TABLE), test=True, keys=keys, new_id=new_id, wall_ns=BEGAN)
+        self._tables = 0
+
+    def next_day(self) -> int:
+        """The wall clock of the next table: each table has a day of its own, so its hands have names of their own."""
+        self._tables += 1
+        return BEGAN + (self._tables - 1) * DAY
+
+    def append(self, records: Sequence[Record], at: int, wall: int) -> list[Seen]:
+        """Store the records of one input; what was written, as it would be published."""
+        before = self._ledger.row
+        self._ledger.append(records, wall)
+        return [of_body(body, at) for body in self._ledger.tail(self._ledger.row - before)]
+
+    def close(self) -> None:
+        """Give the file up."""
+        self._ledger.close()
+
+
+class Inside:
+    """A core in this process: the clock is a number, the events are kept. Base of two stages."""
+
+    def __init__(self, plan: Plan, journal: Journal | None) -> None:
+        self.plan = plan
+        self._journal = journal
+        self._wall = journal.next_day() if journal else BEGAN
+        self._now = 0
+        self._seen: list[Seen] = []
+        self._seeds = 0
+
+    @property
+    def now(self) -> int:
+        """The fake clock."""
+        return self._now
+
+    @property
+    def wall(self) -> int:
+        """The fake wall clock, ns since 1970."""
+        return self._wall + self._now
+
+    @property
+    def seen(self) -> Sequence[Seen]:
+        """Every event so far."""
+        return self._seen
+
+    def next_seed(self) -> bytes:
+        """The seed of the next hand."""
+        self._seeds += 1
+        return self.plan.hand_seed(self._seeds)
+
+    def keep(self, records: Sequence[Record]) -> None:
+        """Note what the core concluded."""
+        if self._journal is not None:
+            self._seen += self._journal.append(records, self._now, self.wall)
+        else:
+            self._seen += [of_record(record, self._now) for record in records]
+
+    def check(self) -> list[str]:
+        """The ledger of a rehearsal in this process is checked by those who open it again."""
+        return []
+
+
+def command_of(act: Order | Rule, seen: Sequence[Seen]) -> Command:
+    """The command behind a person's act. A ruling finds its incident by the code among what was seen.
+
+    Raises ``NotRunnable`` where no such incident is open.
+    """
+    if isinstance(act, Order):
+        args = dict(act.args)
+        if act.name == "login" and not args:
+            args = {"staff": act.by, "role": act.role}
+        return Command(act.name, args, act.by, act.role, act.reason)
+    incident = open_incident(seen, act.code)
+    if incident is None:
+        raise NotRunnable(f"rule: no incident {act.code} is open")
+    args = {"incident": incident["incident"], "ruling": act.ruling}
+    return Command("rule", args, act.by, act.role, act.reason)
+
+
+def open_incident(seen: Sequence[Seen], code: str) -> Mapping[str, Any] | None:
+    """The newest open incident with this code."""
+    closed = {event.data.get("incident") for event in seen if event.type == "incident.closed"}
+    for event in reversed(seen):
+        if event.type == "incident.opened" and event.data["code"] == code and event.data["incident"] not in closed:
+            return event.data
+    return None

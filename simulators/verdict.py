@@ -1,0 +1,125 @@
+"""What became of one case of a rehearsal, and what became of all of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Literal
+
+from simulators.scripts.acts import Script
+from simulators.seen import HandSeen, Seen, hand_seen, hands
+
+Outcome = Literal["passed", "failed", "skipped", "wrong", "error"]
+
+
+class Exit(IntEnum):
+    """Exit codes of a rehearsal (scenarios.md section 7)."""
+
+    PASSED = 0
+    PRODUCT = 1
+    SCRIPT = 2
+    RIG = 3
+    BUDGET = 4
+    NOTHING = 5
+
+
+@dataclass(slots=True)
+class Case:
+    """One hand or scenario. ``lines`` say why it is not passed, ``notes`` what is worth knowing all the same."""
+
+    name: str
+    outcome: Outcome
+    lines: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    breaches: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    incidents: Counter[str] = field(default_factory=Counter)
+    hands: int = 0
+    events: int = 0
+    keys: int = 0
+    ms: int = 0
+    compared: bool = True
+    command: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "case": self.name,
+            "outcome": self.outcome,
+            "lines": self.lines,
+            "notes": self.notes,
+            "breaches": dict(self.breaches),
+            "incidents": dict(self.incidents),
+            "hands": self.hands,
+            "events": self.events,
+            "ms": self.ms,
+            "compared": self.compared,
+        }
+
+
+def exit_code(cases: Iterable[Case]) -> Exit:
+    """A wrong script weighs more than a failed product, a broken rig more than both: their results mean nothing."""
+    outcomes = Counter(case.outcome for case in cases)
+    if outcomes["error"]:
+        return Exit.RIG
+    if outcomes["wrong"]:
+        return Exit.SCRIPT
+    if outcomes["failed"]:
+        return Exit.PRODUCT
+    return Exit.PASSED if outcomes["passed"] else Exit.NOTHING
+
+
+def count(case: Case, events: Sequence[Seen]) -> None:
+    """Note what the events tell of breaches, incidents and hands."""
+    for event in events:
+        if event.type == "breach.noted":
+            case.breaches.update([named(event)])
+        elif event.type == "incident.opened":
+            case.incidents.update([event.data["code"]])
+    case.hands = len(hands(events))
+    case.events = len(events)
+
+
+def named(event: Seen) -> str:
+    """The code of a breach: the profile's own id, or what it is called where no rule has one."""
+    rules: Sequence[str] = event.data.get("rules", ())
+    return rules[0] if rules else str(event.data.get("what", "?"))
+
+
+def compare(script: Script, events: Sequence[Seen], departed: bool) -> tuple[list[str], list[str]]:
+    """Hold a played hand against its record: what differs, and what is worth a note."""
+    played = hands(events)
+    if len(played) != 1:
+        return [f"{len(played)} hands were started instead of one"], []
+    hand = hand_seen(events, played[0])
+    if not hand.closed:
+        return [f"{hand.hand} was not closed"], []
+    lines = [] if hand.final else [f"{hand.hand} was not made final"]
+    if not hand.balanced:
+        lines.append(f"{hand.hand} does not add up")
+    if departed:
+        return lines, ["the rules refused what the record says: the result is not compared"]
+    notes = [] if script.outcome.stacks or script.outcome.halves else ["the record names no stacks to compare"]
+    if script.outcome.fault:
+        notes.append(script.outcome.fault)
+    return [*lines, *_differences(script, hand)], notes
+
+
+def _differences(script: Script, hand: HandSeen) -> Iterable[str]:
+    wanted, unit = script.outcome, script.stakes.unit
+    for seat, stack in sorted(wanted.stacks.items()):
+        if hand.stacks.get(seat) != stack:
+            yield f"seat {seat} ends with {hand.stacks.get(seat)}, on record is {stack}"
+    for seat, doubled in sorted(wanted.halves.items()):
+        has = hand.stacks.get(seat)
+        # The recorded stack is no whole chip: the nearest payable amounts on either side will do.
+        if has is None or abs(2 * has - doubled) >= 2 * unit:
+            yield f"seat {seat} ends with {has}, on record is {doubled / 2}"
+    if hand.board != wanted.board:
+        yield f"the board is {' '.join(hand.board)}, on record is {' '.join(wanted.board)}"
+    if wanted.stacks:
+        starts = {s.seat: s.stack for s in script.seats}
+        ends = {**{s: 2 * v for s, v in wanted.stacks.items()}, **wanted.halves}
+        gained = {seat for seat, end in ends.items() if end > 2 * (starts[seat] or 0)}
+        if hand.gained != gained or not gained <= hand.winners:
+            yield f"seats {sorted(hand.winners)} win, on record {sorted(gained)} gain"
