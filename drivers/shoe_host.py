@@ -187,10 +187,17 @@ class ShoeHost(Host):
             self._status(Status.decode(frame.payload))
         elif frame.kind == Kind.PONG:
             self._heard(now)
-            if frame.payload[:1] != bytes((self._mode,)):
-                self._begin(now)  # it has restarted and its greeting was lost
+            self._alive(frame.payload, now)
         else:
             self._refuse(f"frame type 0x{frame.kind:02x} is not one that a shoe sends")
+
+    def _alive(self, payload: bytes, now: int) -> None:
+        if len(payload) != 2:
+            self._refuse(f"pong payload of {len(payload)} bytes: 2 are due")
+        if payload[0] == self._mode:
+            self._conditions(payload[1])
+        else:
+            self._begin(now)  # it has restarted and its greeting was lost
 
     def _refuse(self, why: str) -> NoReturn:
         raise ProtocolError(why)
@@ -223,8 +230,7 @@ class ShoeHost(Host):
             self._announce = False
             self._up(hello.model, hello.serial, hello.firmware)
         self._clear("reset", "protocol")
-        for condition in Condition:
-            self._condition(condition, bool(hello.conditions & condition.bit))
+        self._conditions(hello.conditions)
         self._line_up(hello)
 
     def _line_up(self, hello: Hello) -> None:
@@ -269,15 +275,20 @@ class ShoeHost(Host):
             else:
                 self._clear("doubtful")
             number = self._memory << 32 | sequence
-            card, tag = (None, None) if frame.flags & shoe.WITHHELD else (seen.card, seen.tag)
+            if self._mode is Mode.PRESENCE or frame.flags & shoe.WITHHELD:
+                seen = Card(None, 100)  # what may not be known is not believed either
             self._readings.append(
-                CardSeen(self.device, self._number(), "0", card, tag, seen.confidence, number),
+                CardSeen(self.device, self._number(), "0", seen.card, seen.tag, seen.confidence, number),
             )
 
     def _status(self, status: Status) -> None:
         if status.condition not in _FAULT:
             self._refuse(f"status {status.condition} is not known")
         self._condition(Condition(status.condition), status.raised)
+
+    def _conditions(self, bits: int) -> None:
+        for condition in Condition:
+            self._condition(condition, bool(bits & condition.bit))
 
     def _condition(self, condition: Condition, raised: bool) -> None:
         if raised:

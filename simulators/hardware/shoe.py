@@ -152,10 +152,12 @@ class SmartShoe:
         if self._mode is not Mode.OFF:
             self._told.append(Frame(Kind.STATUS, Status(condition, raised).encode()))
 
+    def _bits(self) -> int:
+        return sum(condition.bit for condition in self._conditions)
+
     def _hello(self) -> Frame:
         oldest = min(self._kept, default=self._sequence + 1)
-        bits = sum(condition.bit for condition in self._conditions)
-        return Frame(Kind.HELLO, Hello(self._boot, self._memory, oldest, bits, self._mode, *self._who).encode())
+        return Frame(Kind.HELLO, Hello(self._boot, self._memory, oldest, self._bits(), self._mode, *self._who).encode())
 
     def _obey(self, frame: Frame) -> list[Frame]:
         match frame.kind:
@@ -174,7 +176,7 @@ class SmartShoe:
                 self._send_again(frame.sequence)
                 return []
             case Kind.PING:
-                return [Frame(Kind.PONG, bytes((self._mode,)))]
+                return [Frame(Kind.PONG, bytes((self._mode, self._bits())))]
             case Kind.STOP:
                 self._mode = Mode.OFF
                 return []
