@@ -62,12 +62,12 @@ class Dealer:
 
     def __init__(self, unit: int, seed: int, pace: Mapping[str, Span]) -> None:
         self._unit = unit
-        self._dice = random.Random(f"dealer/{seed}")
+        self.dice = random.Random(f"dealer/{seed}")
         self._pace = pace
 
     def pause(self, name: str = "gap_ms") -> int:
         """How long the dealer waits, in ms."""
-        return self._pace[name].draw(self._dice)
+        return self._pace[name].draw(self.dice)
 
     def deeds(self, act: Act) -> Iterator[Timed]:
         """What the hands do for one act; nothing where the act is none of theirs."""
@@ -81,8 +81,8 @@ class Dealer:
 
     def _press(self, keys: tuple[str, ...], hold_ms: int | None) -> Iterator[Timed]:
         for number, key in enumerate(keys):
-            yield Timed(KEY_GAP.draw(self._dice) if number else 0, KeyDown(key))
-            yield Timed(KEY_HOLD.draw(self._dice) if hold_ms is None else hold_ms, KeyUp(key))
+            yield Timed(KEY_GAP.draw(self.dice) if number else 0, KeyDown(key))
+            yield Timed(KEY_HOLD.draw(self.dice) if hold_ms is None else hold_ms, KeyUp(key))
 
 
 def keys_of(act: Act, unit: int) -> tuple[str, ...]:

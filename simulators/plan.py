@@ -16,6 +16,8 @@ from simulators.scripts.scenario import PACE, Scenario
 from simulators.scripts.steps import Span
 
 SITE, TABLE = "rig", "t01"
+SOFTWARE = MappingProxyType({"version": "0.0.0", "sha256": "0" * 64})
+"""A core in this process is no installed program: events of it name none."""
 DEVICES = (
     DeviceInfo("shoe0", "shoe", MappingProxyType({"0": "shoe"}), "shoe"),
     DeviceInfo("keys0", "keypad", MappingProxyType({}), "keypad"),
@@ -45,6 +47,20 @@ class Plan:
         return Limits(self.stakes.small_blind, self.stakes.big_blind, self.stakes.ante, self.stakes.ante_kind)
 
     @property
+    def tags(self) -> Mapping[str, str]:
+        """The registry of the chips' tags: four of each kind have one and lie in the tray."""
+        return {
+            f"E004{number:04X}{worth & 0xFFFFFFFF:08X}": f"c{worth}"
+            for worth in sorted(self.stakes.chips)
+            for number in range(1, 5)
+        }
+
+    @property
+    def tray(self) -> tuple[str, ...]:
+        """The tags in the tray when the table is opened."""
+        return tuple(self.tags)
+
+    @property
     def places(self) -> int:
         """Seats of the felt."""
         return max(10, *(seat.seat for seat in self.seats))
@@ -59,11 +75,14 @@ class Plan:
             profile=self.rules,
             limits=self.limits,
             chipset=Chipset(
-                "rehearsal", tuple(Denomination(f"c{value}", value) for value in sorted(self.stakes.chips))
+                "rehearsal",
+                tuple(Denomination(f"c{value}", value) for value in sorted(self.stakes.chips)),
+                MappingProxyType(dict(self.tags)),
             ),
             deck=Deck("rehearsal"),
             devices=DEVICES,
             currency=Currency(self.stakes.currency, self.stakes.exponent),
+            software=SOFTWARE,
             test=True,
         )
 

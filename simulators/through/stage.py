@@ -36,6 +36,10 @@ class Stage(Protocol):
     def seen(self) -> Sequence[Seen]:
         """Every event so far, in the order it came."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether ``seen`` has the ledger from its beginning; else an earlier table has written to it."""
+
     def pause(self, ms: int) -> None:
         """Let time pass."""
 
@@ -69,6 +73,15 @@ class Journal:
         self._ledger = Ledger.open(path, source=Source(SITE, TABLE), test=True, keys=keys, new_id=new_id, wall_ns=BEGAN)
         self._tables = 0
 
+    @property
+    def tables(self) -> int:
+        """How many tables have written to it."""
+        return self._tables
+
+    def began(self, at: int) -> list[Seen]:
+        """What the ledger wrote by itself at its beginning; nothing for a later table."""
+        return [of_body(body, at) for body in self._ledger.tail(self._ledger.row)] if self._tables == 1 else []
+
     def next_day(self) -> int:
         """The wall clock of the next table: each table has a day of its own, so its hands have names of their own."""
         self._tables += 1
@@ -79,6 +92,10 @@ class Journal:
         before = self._ledger.row
         self._ledger.append(records, wall)
         return [of_body(body, at) for body in self._ledger.tail(self._ledger.row - before)]
+
+    def restore(self) -> list[Record]:
+        """What a restarted table is rebuilt from."""
+        return list(self._ledger.restore_rows())
 
     def close(self) -> None:
         """Give the file up."""
@@ -93,8 +110,9 @@ class Inside:
         self._journal = journal
         self._wall = journal.next_day() if journal else BEGAN
         self._now = 0
-        self._seen: list[Seen] = []
+        self._seen: list[Seen] = journal.began(0) if journal else []
         self._seeds = 0
+        self.whole = journal is None or journal.tables == 1
 
     @property
     def now(self) -> int:

@@ -1,0 +1,33 @@
+"""``feltsim``: the simulators' command."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "rehearse": ("simulators.rehearse", "play recorded hands and scenarios, and hold the table to what must come out"),
+    "demo": ("simulators.demo", "play a few hands through simulated devices, daemon and broker, as a story"),
+    "devices": ("simulators.host", "serve the simulated devices of a table on ptys and USB/IP"),
+    "device": ("simulators.host", "serve one simulated device"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; what stands after its name is its own."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="feltsim", description=__doc__)
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
+    if not given or given[0] in ("-h", "--help"):
+        parser.print_help()
+        for name, (_, says) in COMMANDS.items():
+            print(f"  {name:10} {says}")
+        return 0 if given else 2
+    command = parser.parse_args(given[:1]).command
+    module, _ = COMMANDS[command]
+    result: int = importlib.import_module(module).main(given[1:])
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

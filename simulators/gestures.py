@@ -1,0 +1,145 @@
+"""What hands and accidents do to a simulated device, by name: the same words on every rig."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simulators.errors import RigError
+from simulators.hardware.device import Device
+from simulators.hardware.feig import FeigReader
+from simulators.hardware.keypad import Keypad
+from simulators.hardware.shoe import SmartShoe
+
+FILLER = tuple(rank + suit for suit in "cdhs" for rank in "23456789TJQKA")
+
+Args = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Disturbance:
+    """What happens to frames on their way to the host. ``corrupt`` and ``drop`` count down."""
+
+    deaf: bool = False
+    corrupt: int = 0
+    drop: int = 0
+
+    def pass_on(self, frame: bytes) -> bytes | None:
+        """The frame as it arrives, or ``None`` where it does not."""
+        if self.deaf:
+            return None
+        if self.drop:
+            self.drop -= 1
+            return None
+        if self.corrupt and frame:
+            self.corrupt -= 1
+            middle = len(frame) // 2
+            return frame[:middle] + bytes((frame[middle] ^ 0x10,)) + frame[middle + 1 :]
+        return frame
+
+    def perform(self, what: str, args: Args) -> bool:
+        """``deaf``, ``hear``, ``corrupt`` and ``drop`` (with ``frames``). ``False`` for another word."""
+        match what:
+            case "deaf" | "hear":
+                self.deaf = what == "deaf"
+            case "corrupt":
+                self.corrupt = int(args.get("frames", 1))
+            case "drop":
+                self.drop = int(args.get("frames", 1))
+            case _:
+                return False
+        return True
+
+
+def perform(device: Device, what: str, args: Args, now: int) -> Answer:
+    """Do one thing to a device and tell what came of it.
+
+    Raises ``RigError`` for a word that the device does not know, or an act that could not be done.
+    """
+    try:
+        match device:
+            case SmartShoe():
+                return _shoe(device, what, args, now)
+            case Keypad():
+                return _keypad(device, what, args)
+            case FeigReader():
+                return _reader(device, what, args)
+    except (KeyError, TypeError, ValueError) as fault:
+        raise RigError(f"{what} with {dict(args)}: {type(fault).__name__} {fault}; correct the arguments") from fault
+    raise _unknown(what, "device")
+
+
+def _shoe(shoe: SmartShoe, what: str, args: Args, now: int) -> Answer:
+    match what:
+        case "load":
+            shoe.load(args["cards"], args.get("tags"))
+        case "slide":
+            return {"card": _slide(shoe, args, now)}
+        case "jam":
+            shoe.jam()
+        case "clear":
+            shoe.clear()
+        case "lid":
+            shoe.lid(is_open=bool(args["open"]))
+        case "reset":
+            shoe.restart()
+        case "erase":
+            shoe.erase()
+        case "state":
+            return {"left": shoe.left, "unconfirmed": shoe.unconfirmed()}
+        case _:
+            raise _unknown(what, "shoe")
+    return {}
+
+
+def _slide(shoe: SmartShoe, args: Args, now: int) -> str:
+    """Draw the next card of the loaded deck, or the named ``card``: then the deck never runs out.
+
+    ``seen`` is what the shoe takes it for, ``"??"`` where it can not tell.
+    """
+    seen = args.get("seen")
+    if "card" in args:
+        card = args["card"]
+        seen = "??" if card is None else seen
+        shoe.load([card or FILLER[0], *FILLER], args.get("tags"))
+    drawn = shoe.slide(now, int(args.get("confidence", 100)), seen)
+    if drawn is None:
+        raise RigError("slide: no card came out; the shoe is empty, jammed, open or its memory is full")
+    return drawn
+
+
+def _keypad(keypad: Keypad, what: str, args: Args) -> Answer:
+    match what:
+        case "press":
+            keypad.press(args["key"])
+        case "release":
+            keypad.release(args["key"])
+        case "tap":
+            keypad.tap(*args["keys"])
+        case "state":
+            pass
+        case _:
+            raise _unknown(what, "keypad")
+    return {}
+
+
+def _reader(reader: FeigReader, what: str, args: Args) -> Answer:
+    antenna = max(1, int(args.get("channel", 1)))
+    match what:
+        case "put":
+            reader.put(args["tags"], antenna)
+        case "take":
+            reader.take(args["tags"], antenna)
+        case "trouble":
+            reader.trouble(int(args["status"]), int(args.get("times", 1)))
+        case "reset":
+            reader.reset()
+        case "state":
+            return {"tags": sorted(reader.field(antenna))}
+        case _:
+            raise _unknown(what, "reader")
+    return {}
+
+
+def _unknown(what: str, kind: str) -> RigError:
+    return RigError(f"a {kind} knows no {what!r}")

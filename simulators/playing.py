@@ -1,0 +1,134 @@
+"""Plays one case on a stage: a recorded hand or a scenario, and says what became of it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from simulators import invariants, judge, verdict
+from simulators.dealer import Dealer, keys_of
+from simulators.judge import MS, Performed
+from simulators.plan import Plan
+from simulators.scripts.acts import Act, Check, Script, Slide
+from simulators.scripts.matching import matches
+from simulators.scripts.scenario import Scenario
+from simulators.scripts.steps import Step
+from simulators.seen import Seen
+from simulators.through.stage import Stage
+from simulators.verdict import Case
+
+ANSWER_MS = 20_000
+"""How long the table may take to close a hand or itself once everything has been done."""
+
+
+def play_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, stage: Stage, case: Case) -> None:
+    """Perform the acts of one recorded hand, close the table, and hold what was seen against the record."""
+    dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
+    for act in acts:
+        stage.pause(dealer.pause())
+        stage.perform(act)
+    stage.until(lambda: told(stage, "hand.closed", "hand.voided"), ANSWER_MS)
+    _close_table(plan, stage)
+    judge_hand(script, acts, departed, plan, stage, case)
+    case.lines += stage.check()
+
+
+def judge_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, stage: Stage, case: Case) -> None:
+    """Fill a case with what became of a recorded hand."""
+    seen = stage.seen
+    lines, notes = verdict.compare(script, seen, departed)
+    verdict.count(case, seen)
+    case.keys = sum(len(keys_of(act, plan.stakes.unit)) for act in acts)
+    case.compared = not departed
+    case.lines += lines
+    case.notes += notes
+    case.lines += [f"incident {code} was opened" for code in case.incidents]
+    named = {*(["HR-11.8"] if plan.rules.raise_cap else []), *(["HR-15.1"] if plan.rules.show_all else [])}
+    case.lines += [f"breach {code} was noted" for code in case.breaches if code not in named]
+    case.lines += always(stage)
+
+
+def always(stage: Stage) -> list[str]:
+    """The checks that are always on."""
+    seen = stage.seen
+    bodies = [event.body for event in seen if event.body]
+    return invariants.broken(bodies, whole=stage.whole) + invariants.after_final(seen) + invariants.unfinished(seen)
+
+
+class ScenarioRun:
+    """One scenario on one stage."""
+
+    def __init__(self, scenario: Scenario, plan: Plan, stage: Stage) -> None:
+        self.scenario = scenario
+        self.plan = plan
+        self.stage = stage
+        self.dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
+        self.performed: dict[str, Performed] = {}
+        self.lines: list[str] = []
+        self.began = stage.now
+
+    def play(self, case: Case, progress: Callable[[Step], Any] | None = None) -> None:
+        """Perform all steps, end the table, and judge. ``progress`` is told each step before it happens."""
+        scenario, stage = self.scenario, self.stage
+        for step in scenario.steps:
+            if progress is not None:
+                progress(step)
+            self._step(step)
+        if scenario.close:
+            stage.until(lambda: not hand_open(stage.seen), ANSWER_MS)
+            _close_table(self.plan, stage)
+        else:
+            stage.pause(2000)
+        seen = stage.seen
+        verdict.count(case, seen)
+        case.lines += self.lines
+        case.lines += judge.judge(seen, self.performed, scenario.expects, scenario.nevers, self.began)
+        case.lines += judge.final(seen, scenario.final)
+        case.lines += invariants.unexpected(seen, scenario.expects)
+        case.lines += always(stage) if scenario.close else invariants.after_final(seen)
+        case.lines += stage.check()
+
+    def _step(self, step: Step) -> None:
+        stage = self.stage
+        self._wait_for(step)
+        began = stage.now
+        for number, act in enumerate(step.acts):
+            if number and not isinstance(act, Slide):
+                stage.pause(self.dealer.pause("put_ms"))
+            if isinstance(act, Check):
+                expects = [e for e in self.scenario.expects if e.after is None or e.after in self.performed]
+                self.lines += judge.judge(stage.seen, self.performed, expects, (), self.began)
+            stage.perform(act)
+        self.performed[step.id] = Performed(began, stage.now)
+
+    def _wait_for(self, step: Step) -> None:
+        stage, when = self.stage, step.when
+        if step.at_ms is not None:
+            stage.pause(max(0, (self.began + step.at_ms * MS - stage.now) // MS))
+        elif when is None:
+            stage.pause(step.gap.draw(self.dealer.dice) if step.gap else self.dealer.pause())
+        else:
+            # An answer counts from the step before: what an earlier hand brought is no answer.
+            last = max((performed.began for performed in self.performed.values()), default=self.began)
+            if not stage.until(lambda: _came(stage.seen, when.event, when.match, last), when.timeout_ms):
+                self.lines.append(f"step {step.id}: {when.event} did not come within {when.timeout_ms} ms")
+
+
+def _close_table(plan: Plan, stage: Stage) -> None:
+    stage.perform(plan.closing())
+    stage.until(lambda: told(stage, "table.closed"), ANSWER_MS)
+
+
+def told(stage: Stage, *types: str) -> bool:
+    """Whether one of these events has been seen."""
+    return any(event.type in types for event in stage.seen)
+
+
+def hand_open(seen: Sequence[Seen]) -> bool:
+    """Whether a hand is being played."""
+    for event in reversed(seen):
+        if event.type in ("hand.closed", "hand.voided", "hand.started"):
+            return event.type == "hand.started"
+    return False
+
+
+def _came(seen: Sequence[Seen], event: str, match: Any, since: int) -> bool:
+    return any(one.at >= since and one.type == event and matches(match, one.data) for one in seen)

@@ -1,0 +1,187 @@
+"""``feltsim rehearse``: play recorded hands and scenarios, and hold the table to what must come out."""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controller import profiles
+from controller.core.rules.profile import Profile
+from controller.errors import FeltError
+from controller.faults import BadConfiguration
+from simulators import playing, report
+from simulators.errors import NotOurGame, RigError, ScriptError
+from simulators.plan import Plan, of_scenario, of_script
+from simulators.scripts import phh, scenario
+from simulators.through.facts import FactsStage
+from simulators.through.following import Follower
+from simulators.through.stage import Journal, NotRunnable, Stage
+from simulators.verdict import Case, Exit, exit_code
+
+WAYS = ("facts", "virtual", "wires")
+HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
+"""What a recorded hand asks of any house: its stacks are as they were, and nobody took a rake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a rehearsal was asked to do. ``speed`` 0: as the scenario says."""
+
+    through: str = "facts"
+    profile: str = "rs_holdem"
+    seed: int = 0
+    speed: int = 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command. Returns an exit code of scenarios.md section 7."""
+    parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
+    parser.add_argument("paths", nargs="+", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
+    parser.add_argument("--through", choices=WAYS, default="facts")
+    parser.add_argument("--profile", default="rs_holdem", help="house rules for recorded hands")
+    parser.add_argument("--ledger", type=Path, help="keep the ledger in this new file, its keys beside it")
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at the same time")
+    parser.add_argument("--limit", type=int, default=0, help="at most so many cases")
+    parser.add_argument("--seed", type=int, default=0, help="draws unknown cards and pauses")
+    parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
+    asked = parser.parse_args(arguments)
+    ask = Ask(asked.through, asked.profile, asked.seed, asked.speed)
+    try:
+        cases = run(find(asked.paths, asked.limit), ask, asked.ledger, asked.jobs, quiet=asked.json)
+    except (ScriptError, BadConfiguration) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return Exit.SCRIPT
+    (report.as_json if asked.json else report.as_table)(cases, sys.stdout)
+    return exit_code(cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to play and what reports call it."""
+
+    path: Path
+    name: str
+
+
+def find(paths: Sequence[Path], limit: int = 0) -> list[Found]:
+    """All hands and scenarios in files and folders, in a fixed order. Raises ``ScriptError``."""
+    found: list[Found] = []
+    for path in paths:
+        if path.is_dir():
+            files = sorted(p for p in path.rglob("*") if p.suffix in (".phh", ".toml") and p.is_file())
+            found += [Found(file, str(file.relative_to(path).with_suffix(""))) for file in files]
+        elif path.suffix in (".phh", ".toml") and path.is_file():
+            found.append(Found(path, path.stem))
+        else:
+            raise ScriptError(
+                "arguments", "FILE|FOLDER", str(path), "give *.phh and *.toml files, or folders with them"
+            )
+    return found[:limit] if limit else found
+
+
+def run(
+    found: Sequence[Found], ask: Ask, ledger: Path | None = None, jobs: int = 1, *, quiet: bool = False
+) -> list[Case]:
+    """Play all cases. Cases that keep one ledger are played one after the other."""
+    if ledger is not None:
+        return list(report.tracked(_one_ledger(found, ask, ledger), len(found), quiet=quiet))
+    if jobs == 1:
+        return list(report.tracked((play(one, ask) for one in found), len(found), quiet=quiet))
+    with ProcessPoolExecutor(jobs) as pool:
+        results = pool.map(play, found, [ask] * len(found), chunksize=1 if ask.through == "wires" else 20)
+        return list(report.tracked(results, len(found), quiet=quiet))
+
+
+def _one_ledger(found: Sequence[Found], ask: Ask, ledger: Path) -> Iterator[Case]:
+    if ask.through == "wires":
+        yield from (play(one, ask, None, ledger) for one in found)
+        return
+    journal = Journal(ledger, ask.seed)
+    try:
+        for one in found:
+            yield play(one, ask, journal)
+    finally:
+        journal.close()
+
+
+def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
+    """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
+    case = Case(one.name, "passed")
+    case.command = f"feltsim rehearse --through {ask.through} --profile {ask.profile} --seed {ask.seed} {one.path}"
+    began = time.monotonic()
+    try:
+        if one.path.suffix == ".phh":
+            _play_hand(one, ask, journal, ledger, case)
+        else:
+            _play_scenario(one, ask, journal, ledger, case)
+        case.outcome = "failed" if case.lines else "passed"
+    except (NotOurGame, NotRunnable) as reason:
+        case.outcome, case.lines = "skipped", [str(reason)]
+    except ScriptError as error:
+        case.outcome, case.lines = "wrong", [str(error)]
+    except RigError as error:
+        case.outcome, case.lines = "error", [str(error)]
+    except FeltError as error:
+        case.outcome, case.lines = "failed", [f"{type(error).__name__}: {error}"]
+    case.ms = round((time.monotonic() - began) * 1000)
+    return case
+
+
+def house(name: str, folder: Path | None = None) -> tuple[dict[str, Any], Profile]:
+    """The house rules for recorded hands. Raises ``BadConfiguration``."""
+    return HOUSE, profiles.load(name, folder, HOUSE, by="--profile")
+
+
+def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
+    override, rules = house(ask.profile)
+    script = phh.convert(one.path, rules.heads_up_small_blind, ask.seed, one.name)
+    plan = of_script(script, ask.profile, override, rules, ask.seed)
+    follower = Follower(script, plan, journal if ask.through == "facts" else None)
+    follower.play()
+    if ask.through == "facts":
+        follower.stage.perform(plan.closing())
+        playing.judge_hand(script, follower.acts, follower.departed, plan, follower.stage, case)
+        return
+    with _stage(plan, ask, journal, ledger, ask.speed or 10) as stage:
+        playing.play_hand(script, follower.acts, follower.departed, plan, stage, case)
+
+
+def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
+    script = scenario.load(one.path)
+    plan = of_scenario(script)
+    for _ in range(script.run.repeat):
+        with _stage(plan, ask, journal, ledger, ask.speed or script.run.speed) as stage:
+            playing.ScenarioRun(script, plan, stage).play(case)
+
+
+@contextmanager
+def _stage(plan: Plan, ask: Ask, journal: Journal | None, ledger: Path | None, speed: int) -> Iterator[Stage]:
+    """The stage that was asked for, closed at the end whatever happens."""
+    with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
+        own = None
+        if journal is None and ask.through != "wires":
+            own = journal = Journal(Path(folder) / "ledger", plan.seed)
+        stage: Stage
+        if ask.through == "facts":
+            stage = FactsStage(plan, journal)
+        elif ask.through == "virtual":
+            from simulators.through.virtual import VirtualStage  # noqa: PLC0415 - facts need no devices
+
+            stage = VirtualStage(plan, journal)
+        else:
+            from simulators.through.wires import WiresStage  # noqa: PLC0415 - nor USB/IP and a broker
+
+            stage = WiresStage(plan, Path(folder), speed, ledger)
+        try:
+            yield stage
+        finally:
+            stage.close()
+            if own is not None:
+                own.close()

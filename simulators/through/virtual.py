@@ -1,0 +1,173 @@
+"""Rehearsal in one process on a fake clock: device models, the drivers' conversations, and the whole core."""
+
+from collections.abc import Callable
+from typing import Any
+
+from controller.core.inputs import HandSeed, Input, Notice, Tick, What
+from controller.core.table import Table
+from simulators.dealer import CardSlides, Dealer, Deed, KeyDown
+from simulators.errors import RigError
+from simulators.gestures import FILLER, perform
+from simulators.hardware.device import Device
+from simulators.hardware.feig import FeigReader
+from simulators.hardware.keypad import Keypad
+from simulators.hardware.shoe import SmartShoe
+from simulators.plan import Plan
+from simulators.rigs import VirtualWire
+from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
+from simulators.through.stage import MS, Inside, Journal, NotRunnable, command_of
+
+READY_MS = 5000
+NOISE = "8d41f00d5aa5"
+"""What strays onto the wire: no frame of any protocol begins like this."""
+
+
+class VirtualStage(Inside):
+    """A table with its devices, without IO: thousands of hands an hour, and the same again with the same seed."""
+
+    def __init__(self, plan: Plan, journal: Journal | None = None) -> None:
+        super().__init__(plan, journal)
+        self._dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
+        shoe, tray = SmartShoe(), FeigReader()
+        shoe.load(FILLER)
+        tray.put(plan.tray)
+        self._devices: dict[str, Device] = {"shoe0": shoe, "keys0": Keypad(), "tray0": tray}
+        self._setup = plan.setup()
+        self._no = 0
+        self._table: Table | None = None
+        self._wires: dict[str, VirtualWire] = {}
+        self._start(Table(self._setup), "start")
+        for order in plan.opening():
+            self.perform(order)
+
+    def pause(self, ms: int) -> None:
+        """Let time pass, and all that is due in it happen."""
+        end = self._now + ms * MS
+        while True:
+            self._settle()
+            due = [wire.deadline() for wire in self._wires.values()]
+            due.append(self._table.deadline() if self._table else None)
+            following = min((time for time in due if time is not None), default=end)
+            if following >= end:
+                self._now = end
+                return
+            self._now = max(self._now, following)
+
+    def until(self, ask: Callable[[], bool], timeout_ms: int) -> bool:
+        """Let time pass in small steps until the answer is yes."""
+        for _ in range(0, timeout_ms, 50):
+            if ask():
+                return True
+            self.pause(50)
+        return ask()
+
+    def perform(self, act: Act) -> None:
+        """Perform one act. Raises ``NotRunnable`` for the broker, which is not part of this rig."""
+        match act:
+            case Order() | Rule():
+                self._feed(command_of(act, self._seen))
+            case DeviceAct():
+                self._accident(act)
+            case SystemAct(what=what):
+                self._system(what)
+            case Pause(ms=ms):
+                self.pause(ms)
+            case _:
+                for timed in self._dealer.deeds(act):
+                    self.pause(timed.after_ms)
+                    self._do(timed.deed)
+        self._settle()
+
+    def close(self) -> None:
+        """Nothing runs on."""
+
+    def _do(self, deed: Deed) -> None:
+        match deed:
+            case CardSlides(card=card, confidence=confidence):
+                self._act("shoe0", "slide", card=card, confidence=confidence)
+            case _:
+                self._act("keys0", "press" if isinstance(deed, KeyDown) else "release", key=deed.key)
+        self._settle()
+
+    def _act(self, device: str, what: str, **args: Any) -> None:
+        """Hands do not care whether a daemon listens."""
+        if device in self._wires:
+            self._wires[device].perform(what, self._now, **args)
+        else:
+            perform(self._devices[device], what, args, self._now)
+
+    def _accident(self, act: DeviceAct) -> None:
+        what, args = act.what, dict(act.args)
+        if what == "noise":
+            for _ in range(int(args.get("times", 1))):
+                self._act(act.device, "noise", bytes=NOISE)
+        elif what == "jam":
+            self._act(act.device, "jam")
+            self.pause(int(args.get("ms", 1000)))
+            self._act(act.device, "clear")
+        else:
+            self._act(act.device, what)
+
+    def _system(self, what: str) -> None:
+        if what == "daemon.kill":
+            self._table = None
+            self._wires = {}
+        elif what == "daemon.start":
+            if self._journal is None:
+                raise NotRunnable("daemon.start: a table is restored from its ledger, and there is none")
+            self._start(Table.restore(self._setup, self._journal.restore()), "recovery")
+        else:
+            raise NotRunnable(f"{what}: there is no broker in this process; rehearse through wires")
+
+    def _start(self, table: Table, reason: str) -> None:
+        """What the daemon does at its start: say so, open the devices, be ready when they are."""
+        self._table = table
+        committed = table.session.state.seen.get("shoe0")
+        options = {"shoe0": {"committed": committed}} if committed else {}
+        drivers = {"shoe0": "shoe", "keys0": "keypad", "tray0": "feig"}
+        self._wires = {
+            name: VirtualWire(name, driver, self._devices[name], options=options.get(name))
+            for name, driver in drivers.items()
+        }
+        self._feed(Notice("daemon.started", self._started(reason)))
+        if reason == "recovery":
+            self._feed(Notice("recovery.completed", {"gap_ms": None, "differences": [], "confirmed_by": []}))
+        if not self.until(lambda: all(wire.up for wire in self._wires.values()), READY_MS):
+            raise RigError("the virtual devices did not come up")
+
+    def _started(self, reason: str) -> dict[str, Any]:
+        return {
+            "software": {**self._setup.software, "verified": False},
+            "config_sha256": self._setup.software["sha256"],
+            "profile_sha256": self._setup.profile.sha256,
+            "boot": "virtual",
+            "reason": reason,
+            "self_test": [],
+        }
+
+    def _settle(self) -> None:
+        """Pump every wire until nobody has anything to say at this moment."""
+        moved = True
+        while moved:
+            moved = False
+            for wire in self._wires.values():
+                for reading in wire.pump(self._now):
+                    self._feed(reading)
+                    wire.acknowledge(reading, self._now)
+                    moved = True
+            due = self._table.deadline() if self._table else None
+            if due is not None and due <= self._now:
+                self._feed(Tick())
+                moved = True
+
+    def _feed(self, what: What) -> None:
+        if self._table is None:
+            return
+        if self._table.wants_seed and not isinstance(what, Notice):
+            self._input(HandSeed(self.next_seed()))
+        self._input(what)
+
+    def _input(self, what: What) -> None:
+        assert self._table is not None
+        self._no += 1
+        self.keep(self._table.feed(Input(self._no, self._now, self.wall, what)))
