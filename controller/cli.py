@@ -1,0 +1,305 @@
+"""``feltd``: run a table, speak to it, check its configuration, prove and export its ledger."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from controller.errors import FeltError, LocalError
+from controller.software import VERSION
+
+OK, REFUSED, USAGE, UNREACHABLE, UNSOUND = 0, 1, 2, 3, 4
+EXIT_CODES = """\
+exit codes:
+  0  done
+  1  refused by the house rules; `run`: ended because it could not go on
+  2  wrong usage or configuration
+  3  no daemon answers
+  4  verify: the ledger is not what was written
+"""
+ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    args = _parser().parse_args(argv)
+    try:
+        code: int = args.act(args)
+    except FeltError as error:
+        print(f"feltd: {error}", file=sys.stderr)
+        return _code(error)
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody left to tell.
+        sys.stderr.close()
+        return OK
+    return code
+
+
+def _code(error: FeltError) -> int:
+    from controller.client import NotReachable  # noqa: PLC0415 - only where something went wrong
+
+    return UNREACHABLE if isinstance(error, NotReachable) else USAGE
+
+
+# ---------------------------------------------------------------- the daemon and its files
+# Imports stand inside the functions: `feltd status` on a small device must not load drivers, MQTT and SQLite.
+
+
+def _run(args: argparse.Namespace) -> int:
+    from controller.daemon import Daemon  # noqa: PLC0415
+    from controller.runtime import logs  # noqa: PLC0415
+    from controller.settings import load  # noqa: PLC0415
+
+    settings = load(args.config)
+    if args.test_speed != 1 and not settings.setup.test:
+        raise LocalError("--test-speed", args.test_speed, "is for test mode only: leave it out, or set test = true")
+    logs.configure(json_lines=not sys.stderr.isatty() if args.log is None else args.log == "json", level=args.level)
+    return Daemon(settings, args.test_speed).run()
+
+
+def _check(args: argparse.Namespace) -> int:
+    from controller.settings import check  # noqa: PLC0415
+
+    faults = check(args.config)
+    if args.json:
+        told = [{"file": f.file, "key": f.key, "value": f.value, "remedy": f.remedy} for f in faults]
+        print(json.dumps({"ok": not faults, "faults": told}, ensure_ascii=False, indent=2))
+    else:
+        print("\n".join(map(str, faults)) or f"{args.config}: no fault found")
+    return USAGE if faults else OK
+
+
+def _keys(args: argparse.Namespace) -> int:
+    from controller.ledger import keys  # noqa: PLC0415
+
+    folder: Path = args.folder
+    if not folder.is_dir():
+        raise LocalError("folder", str(folder), "no such folder: create it, mode 0700")
+    keys.create_device_key(folder / "device-key")
+    keys.create_signing_key(folder / "signing-key", folder / "signing.pub")
+    keys.create_auditor_key(folder / "auditor-key", folder / "auditor.pub")
+    print(f"""{folder}/device-key   stays on the device (ledger.device_key)
+{folder}/signing-key  stays on the device (ledger.signing_key)
+{folder}/signing.pub  for the subscribers, who pin it
+{folder}/auditor.pub  on the device (ledger.auditor_public_key)
+{folder}/auditor-key  for the auditor alone: take it off this machine""")
+    return OK
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from controller.ledger.keys import load_verify_key  # noqa: PLC0415
+    from controller.ledger.verify import Checkpoint, verify  # noqa: PLC0415
+
+    checkpoint = Checkpoint.from_json(args.checkpoint) if args.checkpoint else None
+    public = [load_verify_key(path) for path in args.public_key] or None
+    report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
+    if args.json:
+        told: dict[str, Any] = {
+            "ok": report.ok,
+            "ledger": report.ledger,
+            "rows": report.rows,
+            "heads": {s: {"sequence": f"{h.sequence:016d}", "sha256": h.sha256} for s, h in report.heads.items()},
+            "signatures": report.signatures,
+            "cards_opened": report.cards_opened,
+            "faults": [
+                {"row": f.row, "stream": f.stream, "sequence": f.sequence, "what": f.what} for f in report.faults
+            ],
+            "notes": list(report.notes),
+        }
+        print(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        print(f"ledger {report.ledger}: {report.rows} rows, {report.signatures} signatures")
+        for fault in report.faults:
+            print(f"fault: {fault}")
+        for note in report.notes:
+            print(f"note: {note}")
+        print("whole" if report.ok else "not whole")
+    return OK if report.ok else UNSOUND
+
+
+def _export(args: argparse.Namespace) -> int:
+    from controller.exports.phh import hands, phh, unfinished  # noqa: PLC0415
+    from controller.ledger.keys import load_auditor_key  # noqa: PLC0415
+    from controller.ledger.reading import read_records  # noqa: PLC0415
+
+    auditor = load_auditor_key(args.card_key) if args.card_key else None
+    currency: dict[str, Any] = {}
+    found: list[str] = []
+    records = list(read_records(args.ledger, auditor=auditor))
+    for record in records:
+        if record.type == "table.opened":
+            currency = record.data["currency"]
+    for hand in hands(records):
+        name = hand[0].hand or ""
+        if args.hand not in (None, name):
+            continue
+        if args.hand is None and (why := unfinished(hand)):
+            print(f"feltd: {name} left out: {why}", file=sys.stderr)
+            continue
+        found.append(phh(hand, currency=currency.get("code", ""), exponent=currency.get("exponent", 0)))
+    if not found:
+        raise LocalError("--hand", args.hand, "no such finished hand in this ledger")
+    # One hand is a .phh file; several are numbered tables, as .phhs files have them.
+    text = found[0] if len(found) == 1 else "\n".join(f"[{no}]\n{hand}" for no, hand in enumerate(found, 1))
+    if args.output is None:
+        print(text, end="")
+    else:
+        args.output.write_text(text, encoding="utf-8")
+    return OK
+
+
+# ---------------------------------------------------------------- commands to a running table
+
+
+def _tell(args: argparse.Namespace) -> int:
+    from controller.client import ask, told  # noqa: PLC0415
+
+    if args.socket is None and args.config is None:
+        raise LocalError("--socket", None, "say which table: --socket PATH, or -c FILE")
+    path = args.socket
+    if path is None:
+        from controller.settings import socket_path  # noqa: PLC0415
+
+        path = socket_path(args.config)
+    request = {"command": args.command, "args": _arguments(args), "by": args.by, "role": args.role}
+    answer = ask(path, request | {"reason": args.reason})
+    if args.json:
+        print(json.dumps(answer, ensure_ascii=False, indent=2))
+    else:
+        print(told(answer), file=sys.stdout if answer["ok"] else sys.stderr)
+    if answer["ok"]:
+        return OK
+    return REFUSED if "refused" in answer else USAGE
+
+
+def _arguments(args: argparse.Namespace) -> dict[str, Any]:
+    """What the command says, without what nobody said."""
+    given = {name: getattr(args, name) for name in args.names if getattr(args, name) is not None}
+    limits = {name: given.pop(name) for name in LIMITS if name in given}
+    if limits:
+        given["limits"] = limits
+    if given.get("stack") == "unknown":
+        given["stack"] = None
+    if "as_role" in given:
+        given["role"] = given.pop("as_role")
+    if "card" in given:
+        given["args"] = {"card": given.pop("card")}
+    return given
+
+
+LIMITS = ("small_blind", "big_blind", "ante", "ante_kind")
+
+
+def _stack(text: str) -> int | str:
+    return text if text == "unknown" else int(text)
+
+
+def _speed(text: str) -> float:
+    speed = float(text)
+    if not 0.1 <= speed <= 1000:
+        raise argparse.ArgumentTypeError("from 0.1 to 1000")
+    return speed
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="feltd", description=__doc__, epilog=EXIT_CODES, formatter_class=raw)
+    parser.add_argument("--version", action="version", version=f"feltd {VERSION}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, help_: str, act: Any) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help_, description=help_, epilog=EXIT_CODES, formatter_class=raw)
+        added.set_defaults(act=act, command=name)
+        return added
+
+    run = add("run", "run a table", _run)
+    run.add_argument("-c", "--config", type=Path, required=True, metavar="FILE")
+    run.add_argument("--test-speed", type=_speed, default=1.0, metavar="N", help="N times as fast: test mode only")
+    run.add_argument("--log", choices=("json", "text"), help="default: text on a terminal, else json")
+    run.add_argument("-v", "--verbose", dest="level", action="store_const", const=10, default=20)
+
+    check = add("check", "name every fault of a configuration", _check)
+    check.add_argument("-c", "--config", type=Path, required=True, metavar="FILE")
+    check.add_argument("--json", action="store_true")
+
+    keys = add("keys", "make the keys of a table: device, signing, auditor", _keys)
+    keys.add_argument("folder", type=Path, metavar="FOLDER")
+
+    verify = add("verify", "find a changed, removed, inserted or reordered row", _verify)
+    verify.add_argument("ledger", type=Path, metavar="LEDGER")
+    verify.add_argument("--checkpoint", type=Path, metavar="FILE", help="heads that the back office has seen")
+    verify.add_argument("--public-key", type=Path, action="append", default=[], metavar="FILE", help="a pinned key")
+    verify.add_argument("--json", action="store_true")
+
+    export = add("export", "write finished hands in another format", _export)
+    export.add_argument("ledger", type=Path, metavar="LEDGER")
+    export.add_argument("--format", choices=("phh",), required=True)
+    export.add_argument("--card-key", type=Path, metavar="FILE", help="the auditor's private key: opens closed cards")
+    export.add_argument("--hand", metavar="ID")
+    export.add_argument("-o", "--output", type=Path, metavar="FILE")
+    _add_table_commands(add)
+    return parser
+
+
+def _add_table_commands(add: Any) -> None:
+    def command(name: str, help_: str, *names: str) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = add(name, help_, _tell)
+        added.set_defaults(names=names)
+        where = added.add_argument_group("which table")
+        where.add_argument("--socket", type=Path, metavar="PATH")
+        where.add_argument("-c", "--config", type=Path, metavar="FILE")
+        who = added.add_argument_group("who says so")
+        who.add_argument("--by", default="", metavar="STAFF", help="a person who is logged in")
+        who.add_argument("--role", default="", choices=("", *ROLES), metavar="ROLE")
+        who.add_argument("--reason", default="", metavar="TEXT")
+        added.add_argument("--json", action="store_true")
+        return added
+
+    def limits(parser: argparse.ArgumentParser) -> None:
+        group = parser.add_argument_group("limits, in minor units")
+        for name in LIMITS[:3]:
+            group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N")
+        group.add_argument("--ante-kind", choices=("each", "big_blind"))
+
+    command("status", "show the table")
+    opened = command("open", "open the table", "button", *LIMITS)
+    opened.add_argument("--button", type=int, metavar="SEAT")
+    limits(opened)
+    command("close", "close the table")
+    seat = command("seat", "a player takes a seat", "seat", "stack", "player")
+    seat.add_argument("seat", type=int)
+    seat.add_argument("stack", type=_stack, nargs="?", help="minor units, or `unknown`; default 0")
+    seat.add_argument("--player", metavar="PSEUDONYM")
+    leave = command("leave", "a player leaves", "seat")
+    leave.add_argument("seat", type=int)
+    buyin = command("buyin", "a player buys chips", "seat", "amount", "means")
+    buyin.add_argument("seat", type=int)
+    buyin.add_argument("amount", type=int, help="minor units")
+    buyin.add_argument("--means", choices=("cash", "chips", "voucher", "marker"))
+    button = command("button", "place the button", "seat", "how")
+    button.add_argument("seat", type=int)
+    button.add_argument("--how", choices=("draw", "corrected"))
+    login = command("login", "a person takes a function", "staff", "as_role")
+    login.add_argument("staff")
+    login.add_argument("as_role", choices=ROLES, metavar="role")
+    logout = command("logout", "a person leaves", "staff")
+    logout.add_argument("staff")
+    rule = command("rule", "rule on an incident", "incident", "ruling", "card")
+    rule.add_argument("incident", help="its id, or its code where one is open")
+    rule.add_argument("ruling", nargs="?", default="proposed")
+    rule.add_argument("--card", help="with name_card: rank and suit, for example As")
+    settings = command("settings", "change the limits between hands", *LIMITS)
+    limits(settings)
+    attest = command("attest", "give one's word for what no sensor sees", "rule", "statement", "scope")
+    attest.add_argument("rule", help="rule id, for example HR-10.2")
+    attest.add_argument("statement", nargs="?")
+    attest.add_argument("--scope", choices=("shift", "hand"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

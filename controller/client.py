@@ -1,0 +1,85 @@
+"""The other end of the command socket: asks the daemon, and tells its answer to a person."""
+
+import json
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from controller.errors import RemoteError
+
+WAIT_S = 30.0
+"""Longer than the daemon lets a command wait."""
+
+
+class NotReachable(RemoteError):
+    """No daemon answers at the socket."""
+
+
+def ask(path: Path, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Send one request and wait for the answer. Raises ``NotReachable``."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+            peer.settimeout(WAIT_S)
+            peer.connect(str(path))
+            peer.sendall(json.dumps(request).encode() + b"\n")
+            with peer.makefile("rb") as answers:
+                line = answers.readline()
+    except OSError as error:
+        remedy = "is it running, and may you use the socket?"
+        raise NotReachable(f"no daemon answers at {path} ({error.strerror or error}): {remedy}") from error
+    try:
+        answer = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise NotReachable(f"the daemon at {path} hung up before it answered") from error
+    if not isinstance(answer, dict):
+        raise NotReachable(f"what answers at {path} is no table's daemon")
+    return answer
+
+
+def told(answer: Mapping[str, Any]) -> str:
+    """An answer in words."""
+    if "status" in answer:
+        return picture(answer["status"])
+    if "error" in answer:
+        error = answer["error"]
+        return f"{error['field']} = {error['value']!r}: {error['remedy']}"
+    lines = [_refusal(refused) for refused in answer.get("refused", ())]
+    if not lines:
+        lines = [f"{record['type']} {record['subject']}".rstrip() for record in answer["records"]]
+    return "\n".join(lines) or "nothing to do"
+
+
+def _refusal(refused: Mapping[str, Any]) -> str:
+    rules = ", ".join(refused.get("rules") or ())
+    allowed = "; ".join(
+        f"{may['kind']} {may['min']}" + (f" to {may['max']}" if may["max"] != may["min"] else "")
+        for may in refused.get("allowed_now") or ()
+    )
+    text = f"refused: {refused.get('asked') or refused.get('what')}"
+    return text + (f" ({rules})" if rules else "") + (f"; allowed now: {allowed}" if allowed else "")
+
+
+def picture(status: Mapping[str, Any]) -> str:
+    """The state of a table in a few lines."""
+    test = " (test)" if status.get("test") else ""
+    lines = [f"table {status['table']}{test}: {status['session'] or 'closed'}"]
+    for seat, taken in status["seats"].items():
+        stack = "unknown" if taken["stack"] is None else taken["stack"]
+        button = "  button" if str(status["button"]) == seat else ""
+        lines.append(f"  seat {seat:>2}  {taken['player'] or '-':<16} {stack:>10}{button}")
+    hand = status["hand"]
+    if hand:
+        lines.append(f"hand {hand['hand']}: {hand['street']}, {hand['phase']}, pot {hand['pot']}")
+        if hand["board"]:
+            lines.append(f"  board {' '.join(hand['board'])}")
+        if hand["to_act"] is not None:
+            may = ", ".join(f"{act['kind']} {act['min']}..{act['max']}" for act in hand["allowed"])
+            lines.append(f"  seat {hand['to_act']} to act: {may}")
+    lines += [
+        f"incident {open_['incident']} {open_['code']} {open_['kind']}: proposed {open_['proposed']}"
+        for open_ in status["incidents"]
+    ]
+    lines += [f"staff {staff}: {role}" for staff, role in status["staff"].items()]
+    lines += [f"device {name}: {state}" for name, state in status["devices"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,320 @@
+"""The command socket: people's decisions, one JSON object a line, over a local Unix socket.
+
+The kernel says which account the peer is. A person logs in once and is then named by ``by``; every command is
+recorded under that name, or under the account (``uid:1000``) where nobody has logged in.
+"""
+
+import json
+import os
+import pwd
+import socket
+import struct
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as Waited
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from controller.core.inputs import Command
+from controller.core.records import Record
+from controller.errors import FeltError, LocalError
+from controller.inbox import Ask, Inbox, Order, Outcome
+from controller.settings import SocketSettings
+
+LONGEST_LINE = 64 * 1024
+MOST_CLIENTS = 16
+IDLE_S = 60.0
+"""A peer that says nothing for so long is let go."""
+ANSWER_S = 10.0
+"""How long a command may wait for the table. After that it is withdrawn."""
+
+log = structlog.get_logger()
+
+
+class Desk:
+    """Turns requests into commands and outcomes into answers. Knows who is logged in; no socket in here."""
+
+    def __init__(self, settings: SocketSettings, inbox: Inbox, staff: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._inbox = inbox
+        self._guard = threading.Lock()
+        self._staff = dict(staff)
+        self._at: dict[int, str] = {}
+
+    def answer(self, line: bytes, uid: int) -> dict[str, Any]:
+        """The answer to one request of the account ``uid``."""
+        try:
+            request = _request(line)
+            if request["command"] == "status":
+                return {"ok": True, "status": self._status()}
+            return self._command(request, uid)
+        except LocalError as error:
+            return _mistake(error)
+
+    def _command(self, request: Mapping[str, Any], uid: int) -> dict[str, Any]:
+        by, role = self._who(request, uid)
+        order = Order(Command(request["command"], request["args"], by, role, request["reason"]))
+        outcome = self._wait(order)
+        if outcome.mistake is not None:
+            return _mistake(outcome.mistake)
+        self._note(outcome.records, uid)
+        log.info("command", name=request["command"], by=by, role=role, uid=uid, records=len(outcome.records))
+        return _told(outcome.records)
+
+    def _who(self, request: Mapping[str, Any], uid: int) -> tuple[str, str]:
+        """The person and role that a command is recorded under."""
+        by, role = request["by"], request["role"]
+        fixed = self._settings.staff.get(uid)
+        if fixed is not None:
+            if by not in ("", fixed.staff) or role not in ("", fixed.role):
+                raise LocalError("by", by or role, f"this account is {fixed.staff} ({fixed.role}) and nobody else")
+            return fixed.staff, fixed.role
+        with self._guard:
+            by = by or self._at.get(uid, "")
+            if not by:
+                if role:
+                    raise LocalError("role", role, "say by whom: a role belongs to a person who is logged in")
+                return f"uid:{uid}", ""
+            if request["command"] == "login":
+                return by, role
+            if by not in self._staff:
+                raise LocalError("by", by, "log in first: feltd login STAFF ROLE")
+            known = self._staff[by]
+        if role not in ("", known):
+            raise LocalError("role", role, f"{by} is logged in as {known}")
+        return by, known
+
+    def _note(self, records: tuple[Record, ...], uid: int) -> None:
+        """Follow who has come and gone."""
+        with self._guard:
+            for record in records:
+                follow_staff(self._staff, record)
+                if record.type == "staff.assigned":
+                    self._at[uid] = record.subject
+                elif record.type == "staff.relieved":
+                    self._at = {at: who for at, who in self._at.items() if who != record.subject}
+
+    def _wait(self, order: Order) -> Outcome:
+        if not self._inbox.post(order, ANSWER_S):
+            raise LocalError("command", order.command.name, "the table is busy: nothing was done, try again")
+        try:
+            return order.outcome.result(ANSWER_S)
+        except Waited:
+            if order.outcome.cancel():
+                raise LocalError("command", order.command.name, "the table is busy: it was withdrawn") from None
+            # It is being carried out at this moment: the answer is near.
+            return order.outcome.result(ANSWER_S)
+        except CancelledError:
+            raise LocalError("command", order.command.name, "the daemon is ending: nothing was done") from None
+
+    def _status(self) -> dict[str, Any]:
+        ask = Ask(lambda table: table.status())
+        if not self._inbox.post(ask, ANSWER_S):
+            raise LocalError("command", "status", "the table is busy, try again")
+        try:
+            status: dict[str, Any] = ask.answer.result(ANSWER_S)
+        except (Waited, CancelledError):
+            raise LocalError("command", "status", "the table is busy or ending, try again") from None
+        return status
+
+
+def follow_staff(staff: dict[str, str], record: Record) -> None:
+    """Keep ``staff`` (person -> role) in step with the records."""
+    if record.type == "staff.assigned":
+        staff[record.subject] = record.data["by"]["role"]
+    elif record.type == "staff.relieved":
+        staff.pop(record.subject, None)
+
+
+def _request(line: bytes) -> dict[str, Any]:
+    """A request with all its fields. Raises ``LocalError`` for what is none."""
+    try:
+        given = json.loads(line)
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise LocalError("request", "", "send one JSON object a line") from None
+    if not isinstance(given, dict):
+        raise LocalError("request", type(given).__name__, "send one JSON object a line")
+    fields: dict[str, Any] = {"command": None, "args": {}, "by": "", "role": "", "reason": ""}
+    for name, value in given.items():
+        if name not in fields:
+            raise LocalError(name, "", f"unknown field: use {', '.join(fields)}")
+        if not isinstance(value, dict if name == "args" else str):
+            raise LocalError(name, value, f"must be {'an object' if name == 'args' else 'a text'}")
+    if not given.get("command"):
+        raise LocalError("command", given.get("command"), "name a command")
+    return fields | given
+
+
+def _mistake(error: LocalError) -> dict[str, Any]:
+    return {"ok": False, "error": {"field": error.field, "value": error.value, "remedy": error.remedy}}
+
+
+def _told(records: tuple[Record, ...]) -> dict[str, Any]:
+    """What the records of a command say to the person who gave it."""
+    refused = [
+        {
+            name: record.data.get(name)
+            for name in ("what", "rules", "asked", "allowed_now", "seat")
+            if name in record.data
+        }
+        for record in records
+        if record.type == "breach.noted" and record.data.get("reaction") == "BLOCK"
+    ]
+    told = [{"type": record.type, "subject": record.subject} for record in records]
+    return {"ok": False, "refused": refused, "records": told} if refused else {"ok": True, "records": told}
+
+
+class CommandSocket:
+    """Listens, lets in whom it may, and has the desk answer. A thread a client, at most ``MOST_CLIENTS``."""
+
+    def __init__(self, settings: SocketSettings, desk: Callable[[bytes, int], dict[str, Any]]) -> None:
+        self._settings = settings
+        self._desk = desk
+        self._socket = _listen(settings)
+        self._slots = threading.BoundedSemaphore(MOST_CLIENTS)
+        self._stopping = threading.Event()
+        self._clients: set[socket.socket] = set()
+        self._guard = threading.Lock()
+        self._thread = threading.Thread(target=self._accept, name="commands", daemon=True)
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._socket.listen(MOST_CLIENTS)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let everybody go and remove the socket."""
+        self._stopping.set()
+        _shut(self._socket)
+        if self._thread.ident is not None:
+            self._thread.join(5)
+        self._socket.close()
+        self._settings.path.unlink(missing_ok=True)
+        with self._guard:
+            for client in self._clients:
+                _shut(client)
+
+    def _accept(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                client, _ = self._socket.accept()
+            except OSError:
+                # Shut down by stop(); or no descriptor left, and then waiting a moment is all that helps.
+                self._stopping.wait(0.1)
+                continue
+            client.settimeout(IDLE_S)
+            if self._slots.acquire(blocking=False):
+                with self._guard:
+                    self._clients.add(client)
+                threading.Thread(target=self._serve, args=(client,), name="command", daemon=True).start()
+            else:
+                _say(client, _mistake(LocalError("socket", MOST_CLIENTS, "too many clients at once, try again")))
+                client.close()
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            with client:
+                self._talk(client)
+        finally:
+            with self._guard:
+                self._clients.discard(client)
+            self._slots.release()
+
+    def _talk(self, client: socket.socket) -> None:
+        uid, gid = _peer(client)
+        if not self._may(uid, gid):
+            log.warning("command socket refused", uid=uid)
+            _say(client, _mistake(LocalError("socket", f"uid:{uid}", "not allowed: add the account to socket.uids")))
+            return
+        buffer = b""
+        while not self._stopping.is_set():
+            line, found, rest = buffer.partition(b"\n")
+            if found:
+                buffer = rest
+                if line.strip() and not self._reply(client, line, uid):
+                    return
+            elif len(buffer) > LONGEST_LINE:
+                _say(client, _mistake(LocalError("request", len(buffer), f"a line has at most {LONGEST_LINE} bytes")))
+                return
+            else:
+                try:
+                    chunk = client.recv(4096)
+                except OSError:
+                    return
+                if not chunk:
+                    return
+                buffer += chunk
+
+    def _reply(self, client: socket.socket, line: bytes, uid: int) -> bool:
+        try:
+            return _say(client, self._desk(line, uid))
+        except FeltError as error:
+            # The core has ended with this error and says so in the log; the peer must not wait for it.
+            return _say(client, _mistake(LocalError("daemon", type(error).__name__, "the table could not record it")))
+
+    def _may(self, uid: int, gid: int) -> bool:
+        if uid in (0, os.getuid()) or uid in self._settings.uids or uid in self._settings.staff:
+            return True
+        return bool(self._settings.gids & _groups(uid, gid))
+
+
+def _listen(settings: SocketSettings) -> socket.socket:
+    """Take the address. Raises ``LocalError`` where somebody listens there already or it cannot be had."""
+    path = settings.path
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        if path.is_socket():
+            _refuse_if_alive(path)
+            path.unlink()
+        listener.bind(str(path))
+        # Nobody can connect before listen(), so nobody slips in before the mode is right.
+        path.chmod(0o660)
+        if len(settings.gids) == 1:
+            os.chown(path, -1, min(settings.gids))
+    except OSError as error:
+        listener.close()
+        remedy = f"cannot be used ({error.strerror}): check the folder and its owner"
+        raise LocalError("socket.path", str(path), remedy) from error
+    except LocalError:
+        listener.close()
+        raise
+    return listener
+
+
+def _refuse_if_alive(path: Path) -> None:
+    """A socket that a killed daemon left behind may be replaced; one that answers may not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        if probe.connect_ex(str(path)) == 0:
+            raise LocalError("socket.path", str(path), "another daemon listens there: name another path")
+
+
+def _peer(client: socket.socket) -> tuple[int, int]:
+    """Account and group of the process at the other end, by the kernel's word."""
+    _, uid, gid = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+    return uid, gid
+
+
+def _groups(uid: int, gid: int) -> set[int]:
+    try:
+        return {gid, *os.getgrouplist(pwd.getpwuid(uid).pw_name, gid)}
+    except KeyError:
+        return {gid}
+
+
+def _say(client: socket.socket, answer: Mapping[str, Any]) -> bool:
+    try:
+        client.sendall(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+    except OSError:
+        return False
+    return True
+
+
+def _shut(peer: socket.socket) -> None:
+    """Wake whoever is blocked in this socket."""
+    try:
+        peer.shutdown(socket.SHUT_RDWR)
+    except OSError as error:
+        log.debug("socket was closed already", error=str(error))

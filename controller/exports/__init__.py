@@ -1,0 +1,1 @@
+"""Hands in formats of others."""

@@ -1,0 +1,1 @@
+"""What the process itself needs: clocks, logs, and words with systemd."""
