@@ -5,6 +5,7 @@ process, which speaks MQTT 3.1.1 only.
 """
 
 import asyncio
+import queue
 import shutil
 import signal
 import socket
@@ -105,7 +106,7 @@ class _Controlled:
 class MosquittoBroker(_Controlled):
     """A mosquitto process. ``extra`` is appended to its configuration, ``basic`` replaces the first part of it."""
 
-    versions = ("5", "3.1.1")
+    versions: tuple[str, ...] = ("5", "3.1.1")
 
     def __init__(self, folder: Path, *, extra: str = "", basic: str = _BASIC) -> None:
         program = mosquitto_program()
@@ -177,24 +178,25 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 class AmqttBroker(_Controlled):
     """amqtt in a thread of this process. Keeps nothing when it is stopped."""
 
-    versions = ("3.1.1",)
+    versions: tuple[str, ...] = ("3.1.1",)
 
     def __init__(self) -> None:
         self.port = free_port()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._ready = threading.Event()
         self._end: asyncio.Event | None = None
-        self._error: Exception | None = None
+        self._began: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def start(self) -> None:
         """See ``Broker.start``."""
-        self._ready.clear()
-        self._error = None
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
         self._thread.start()
-        if not self._ready.wait(START_S) or self._error is not None:
-            raise RigError(f"the broker did not start on port {self.port}: {self._error or 'it is silent'}")
+        try:
+            trouble = self._began.get(timeout=START_S)
+        except queue.Empty:
+            trouble = "it is silent"
+        if trouble:
+            raise RigError(f"the broker did not start on port {self.port}: {trouble}")
 
     def stop(self) -> None:
         """See ``Broker.stop``."""
@@ -219,9 +221,8 @@ class AmqttBroker(_Controlled):
             broker = Amqtt(config)
             await broker.start()
         except (BrokerError, OSError) as error:
-            self._error = error
-            self._ready.set()
+            self._began.put(str(error))
             return
-        self._ready.set()
+        self._began.put("")
         await self._end.wait()
         await broker.shutdown()

@@ -1,0 +1,11 @@
+"""What a broker can do to us."""
+
+from controller.errors import RemoteError
+
+
+class BrokerError(RemoteError):
+    """The broker cannot be reached, refuses us, or has gone. ``cause`` is a short key for records and metrics."""
+
+    def __init__(self, cause: str, text: str) -> None:
+        super().__init__(text)
+        self.cause = cause

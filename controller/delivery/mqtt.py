@@ -1,0 +1,177 @@
+"""The publisher on paho-mqtt: MQTT 5, or 3.1.1 by setting.
+
+Each connection is a paho client of its own: the ledger is the session, so nothing of a lost client is worth keeping,
+and paho's own retry, which has no jitter, is off. paho calls back with its locks held, from its network thread, and
+an exception there would end that thread unseen: a callback here only puts what it got into a queue.
+"""
+
+import queue
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTv5, MQTTv311, error_string
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from controller.delivery.errors import BrokerError
+from controller.delivery.publisher import Answered, Dropped, Message, Outcome
+from controller.errors import LocalError
+
+CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
+# paho ships no type for this call.
+_properties: Callable[[int], Properties] = Properties
+_PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+@dataclass(frozen=True, slots=True)
+class MqttSettings:
+    """Where the broker is and who we are. ``version`` is ``5`` or ``3.1.1``.
+
+    A broker that refuses a single event can say so only over MQTT 5.
+    """
+
+    host: str
+    port: int
+    client_id: str
+    version: str = "5"
+    tls: bool = False
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    keepalive_s: int = 15
+    connect_timeout_s: float = 5.0
+
+
+def broker_address(uri: str) -> tuple[str, int, bool]:
+    """Host, port and whether TLS is spoken, from ``mqtt://host[:port]`` or ``mqtts://host[:port]``.
+
+    Raises ``LocalError``.
+    """
+    remedy = "write mqtt://host[:port] or mqtts://host[:port]"
+    try:
+        parts = urlsplit(uri)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        raise LocalError("broker.uri", uri, remedy) from None
+    if parts.hostname is None or port is None or parts.path.strip("/") or parts.query or parts.username:
+        raise LocalError("broker.uri", uri, remedy)
+    return parts.hostname, port, parts.scheme == "mqtts"
+
+
+class MqttPublisher:
+    """The port ``Publisher`` over MQTT."""
+
+    def __init__(self, settings: MqttSettings) -> None:
+        self._settings = settings
+        self._modern = settings.version == "5"
+        self._tls = _tls_context(settings) if settings.tls else None
+        self._client: Client | None = None
+
+    def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
+        """See ``Publisher``. Takes at most twice ``connect_timeout_s``."""
+        self.close()
+        settings = self._settings
+        greeting: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        client = self._client = self._new_client(session, greeting, sink)
+        client.will_set(will.topic, will.body, qos=1, retain=will.retain)
+        try:
+            if self._modern:
+                client.connect(settings.host, settings.port, settings.keepalive_s, clean_start=True)
+            else:
+                client.connect(settings.host, settings.port, settings.keepalive_s)
+        except (OSError, ValueError) as error:
+            self.close()
+            cause = "refused" if isinstance(error, ConnectionRefusedError) else "unreachable"
+            raise BrokerError(cause, f"broker {settings.host}:{settings.port} cannot be reached: {error}") from error
+        client.loop_start()
+        try:
+            cause, text = greeting.get(timeout=settings.connect_timeout_s)
+        except queue.Empty:
+            cause, text = "silent", "it does not answer"
+        if cause:
+            self.close()
+            raise BrokerError(cause, f"broker {settings.host}:{settings.port} does not let us in: {text}")
+
+    def publish(self, message: Message) -> int:
+        """See ``Publisher``."""
+        if self._client is None:
+            raise BrokerError("closed", "not connected to a broker")
+        properties = None
+        if self._modern:
+            properties = _properties(PacketTypes.PUBLISH)
+            properties.ContentType = CONTENT_TYPE
+            if message.labels:
+                properties.UserProperty = list(message.labels)
+        sent = self._client.publish(message.topic, message.body, qos=1, retain=message.retain, properties=properties)
+        if sent.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
+            raise BrokerError("lost", f"the connection is gone: {error_string(sent.rc)}")
+        return sent.mid
+
+    def close(self) -> None:
+        """See ``Publisher``."""
+        client, self._client = self._client, None
+        if client is not None:
+            # In this order: without the first the second waits for a broker that may be frozen.
+            client.disconnect()
+            client.loop_stop()
+
+    def _new_client(
+        self, session: int, greeting: queue.SimpleQueue[tuple[str, str]], sink: Callable[[Outcome], None]
+    ) -> Client:
+        settings = self._settings
+        client = Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=settings.client_id,
+            protocol=MQTTv5 if self._modern else MQTTv311,
+            clean_session=None if self._modern else True,
+            reconnect_on_failure=False,
+        )
+        client.connect_timeout = settings.connect_timeout_s
+        # The window is the pump's. paho counts an answer only after it has called back, so it must not be the tighter.
+        client.max_inflight_messages_set(0)
+        if settings.username is not None:
+            client.username_pw_set(settings.username, settings.password)
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
+
+        def on_connect(_c: Client, _u: object, _f: ConnectFlags, reason: ReasonCode, _p: Properties | None) -> None:
+            greeting.put((_key(reason), str(reason)) if reason.is_failure else ("", ""))
+
+        def on_publish(_c: Client, _u: object, mid: int, reason: ReasonCode, _p: Properties | None) -> None:
+            sink(Answered(session, mid, _key(reason) if reason.is_failure else None))
+
+        def on_disconnect(
+            _c: Client, _u: object, _f: DisconnectFlags, reason: ReasonCode, _p: Properties | None
+        ) -> None:
+            greeting.put((_key(reason), str(reason)))
+            sink(Dropped(session, _key(reason)))
+
+        client.on_connect = on_connect
+        client.on_publish = on_publish
+        client.on_disconnect = on_disconnect
+        return client
+
+
+def _key(reason: ReasonCode) -> str:
+    """A reason as a key: ``not_authorized``."""
+    return reason.getName().lower().replace(" ", "_")
+
+
+def _tls_context(settings: MqttSettings) -> ssl.SSLContext:
+    """TLS 1.2 or newer; the broker's name is checked, and ours is shown if there is a certificate."""
+    try:
+        context = ssl.create_default_context(cafile=settings.ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if settings.certificate is not None:
+            context.load_cert_chain(settings.certificate, settings.key)
+    except (OSError, ssl.SSLError) as error:
+        where = settings.certificate or settings.ca
+        raise LocalError("broker.ca, broker.certificate, broker.key", str(where), f"cannot be read: {error}") from error
+    return context
