@@ -121,4 +121,6 @@ def _refusal(path: str, fault: Exception) -> LinkError:
         return LinkRefused(f"{path}: another process holds the port; stop that process")
     if number in (errno.EACCES, errno.EPERM):
         return LinkRefused(f"{path}: not permitted; give the daemon's group access to the port by a udev rule")
+    if number == errno.EINVAL:
+        return LinkRefused(f"{path}: the port does not take these settings; correct baud, bits, parity or stopbits")
     return LinkRefused(f"{path}: cannot be used as a serial port ({fault})")

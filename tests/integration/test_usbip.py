@@ -7,7 +7,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 
 from drivers.usbip import UsbIpBackend, parse_configuration
 from drivers.usbipclient import ImportedDevice
+from tests.ptywire import open_files
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.wires
@@ -55,10 +55,6 @@ class Server:
         device = usb.core.find(backend=UsbIpBackend("127.0.0.1", self.port))
         assert device is not None
         return device
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.fixture
