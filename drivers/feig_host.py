@@ -254,13 +254,15 @@ class FeigHost(Host):
                 return  # found by searching in noise: wait for the time-out and ask again
             self._whole(now)
         elif frame.status in (Status.OK, Status.MORE_DATA):
+            before = dict(self._found)
             self._collect(frame.data)
-            if frame.status == Status.MORE_DATA and self._framer.clean:
-                self._ask(_Stage.INVENTORY, now, inventory_data(more=True, antennas=self._antennas))
-            elif self._framer.clean:
-                self._whole(now)
-            else:
+            # A part that adds nothing is the last part once more, and the true one is still to come or lost.
+            if not self._framer.clean or (before and self._found == before):
                 self._part(now)
+            elif frame.status == Status.MORE_DATA:
+                self._ask(_Stage.INVENTORY, now, inventory_data(more=True, antennas=self._antennas))
+            else:
+                self._whole(now)
         else:
             self._refused(frame, now)
 

@@ -128,6 +128,23 @@ def test_a_lost_answer_to_more_starts_the_inventory_over() -> None:
     assert {tags for tags, complete in _seen(wire) if complete} == {frozenset(TAGS)}
 
 
+def test_a_part_that_comes_twice_does_not_stand_for_a_lost_one() -> None:
+    wire, reader = _wire()
+    reader.put(TAGS[:20])
+    parts = [0]
+
+    def twice_then_lost(data: bytes) -> list[bytes]:
+        if Response.decode(data).command != Command.ISO_HOST:
+            return [data]
+        parts[0] += 1
+        return {1: [data, data], 2: []}.get(parts[0], [data])
+
+    wire.to_host = twice_then_lost
+    wire.open()
+    wire.run(2000)
+    assert {tags for tags, complete in _seen(wire) if complete} == {frozenset(TAGS[:20])}
+
+
 def test_corrupt_answers_are_counted_and_never_mean_empty() -> None:
     wire, reader = _wire()
     reader.put(TAGS[:3])
