@@ -125,12 +125,9 @@ def _export(args: argparse.Namespace) -> int:
     from controller.ledger.reading import read_records  # noqa: PLC0415
 
     auditor = load_auditor_key(args.card_key) if args.card_key else None
-    currency: dict[str, Any] = {}
     found: list[str] = []
     records = list(read_records(args.ledger, auditor=auditor))
-    for record in records:
-        if record.type == "table.opened":
-            currency = record.data["currency"]
+    currencies = {record.session: record.data["currency"] for record in records if record.type == "table.opened"}
     for hand in hands(records):
         name = hand[0].hand or ""
         if args.hand not in (None, name):
@@ -138,7 +135,8 @@ def _export(args: argparse.Namespace) -> int:
         if args.hand is None and (why := unfinished(hand)):
             print(f"feltd: {name} left out: {why}", file=sys.stderr)
             continue
-        found.append(phh(hand, currency=currency.get("code", ""), exponent=currency.get("exponent", 0)))
+        currency = currencies.get(hand[0].session, {"code": "", "exponent": 0})
+        found.append(phh(hand, currency=currency["code"], exponent=currency["exponent"]))
     if not found:
         raise LocalError("--hand", args.hand, "no such finished hand in this ledger")
     # One hand is a .phh file; several are numbered tables, as .phhs files have them.
@@ -193,6 +191,8 @@ LIMITS = ("small_blind", "big_blind", "ante", "ante_kind")
 
 
 def _stack(text: str) -> int | str:
+    if text != "unknown" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number of minor units, or `unknown`")
     return text if text == "unknown" else int(text)
 
 

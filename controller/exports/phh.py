@@ -1,8 +1,7 @@
 """Hands of a ledger in the Poker Hand History format (PHH), no-limit hold'em (``NT``).
 
-Amounts are integers in minor units; ``_minor_units`` says how many decimals the currency has. ``p1`` is the
-first seat left of the button. A card that was never opened is ``????`` unless the records carry their secrets,
-which takes the auditor's key.
+Amounts are in units of the currency, whole wherever they can be. ``p1`` is the first seat left of the button.
+A card that was never opened is ``??`` unless the records carry their secrets, which takes the auditor's key.
 """
 
 import json
@@ -51,6 +50,7 @@ class _Hand:
     blinds: dict[int, int] = field(default_factory=dict)
     trimmed: bool = True
     own_cards: int = 2
+    exponent: int = 0
     slots: dict[int, int] = field(default_factory=dict)
     cards: dict[int, str] = field(default_factory=dict)
     acts: list[tuple[int, str]] = field(default_factory=list)
@@ -58,6 +58,11 @@ class _Hand:
 
     def say(self, record: Record, act: str) -> None:
         self.acts.append((record.data["n"], act))
+
+    def amount(self, minor: int) -> str:
+        """Minor units in units of the currency."""
+        whole, rest = divmod(minor, 10**self.exponent)
+        return f"{whole}.{rest:0{self.exponent}d}".rstrip("0") if rest else str(whole)
 
     def player(self, seat: int) -> str:
         return f"p{self.order.index(seat) + 1}"
@@ -68,11 +73,11 @@ def phh(records: Sequence[Record], *, currency: str = "", exponent: int = 0) -> 
     why = unfinished(records)
     if why is not None:
         raise NotExportable("hand", (records[0].hand if records else None) or "", f"cannot be exported: {why}")
-    hand = _Hand()
+    hand = _Hand(exponent=exponent)
     for record in records:
         _read(hand, record)
     start = next(record for record in records if record.type == "hand.started")
-    return "".join(f"{key} = {value}\n" for key, value in _fields(hand, start, currency, exponent))
+    return "".join(f"{key} = {value}\n" for key, value in _fields(hand, start, currency))
 
 
 def _read(hand: _Hand, record: Record) -> None:
@@ -91,7 +96,7 @@ def _read(hand: _Hand, record: Record) -> None:
             hand.cards[data["slot"]] = data["card"]
         case "action.taken":
             player, kind = hand.player(data["seat"]), data["kind"]
-            raised = f"cbr {data['to']}"
+            raised = f"cbr {hand.amount(data['to'])}"
             hand.say(record, f"{player} {'f' if kind == 'fold' else 'cc' if kind in ('check', 'call') else raised}")
         case "action.undone":
             # Whatever was concluded since the entry that is taken back counts as not said.
@@ -137,7 +142,7 @@ def _dealt(hand: _Hand) -> Iterator[str]:
         yield f"d dh {hand.player(seat)} {''.join(known)}"
 
 
-def _fields(hand: _Hand, start: Record, currency: str, exponent: int) -> Iterator[tuple[str, str]]:
+def _fields(hand: _Hand, start: Record, currency: str) -> Iterator[tuple[str, str]]:
     year, month, day = start.day.split("-")
     blinds = [hand.blinds.get(seat, 0) for seat in hand.order]
     if len(blinds) == 2:
@@ -145,10 +150,10 @@ def _fields(hand: _Hand, start: Record, currency: str, exponent: int) -> Iterato
         blinds.reverse()
     yield "variant", '"NT"'
     yield "ante_trimming_status", "true" if hand.trimmed else "false"
-    yield "antes", json.dumps([hand.antes.get(seat, 0) for seat in hand.order])
-    yield "blinds_or_straddles", json.dumps(blinds)
-    yield "min_bet", str(start.data["limits"]["big_blind"])
-    yield "starting_stacks", _stacks([hand.stacks[seat] for seat in hand.order])
+    yield "antes", _amounts(hand, [hand.antes.get(seat, 0) for seat in hand.order])
+    yield "blinds_or_straddles", _amounts(hand, blinds)
+    yield "min_bet", hand.amount(start.data["limits"]["big_blind"])
+    yield "starting_stacks", _amounts(hand, [hand.stacks[seat] for seat in hand.order])
     yield "actions", json.dumps([*_dealt(hand), *(act for _, act in hand.acts)])
     yield "table", _text(start.subject.rpartition("-")[0])
     yield "day", str(int(day))
@@ -159,15 +164,14 @@ def _fields(hand: _Hand, start: Record, currency: str, exponent: int) -> Iterato
     yield "players", json.dumps([hand.players[seat] for seat in hand.order], ensure_ascii=False)
     finishing = [hand.result.get(seat) for seat in hand.order]
     if None not in finishing:
-        yield "finishing_stacks", json.dumps(finishing)
+        yield "finishing_stacks", _amounts(hand, finishing)
     if currency:
         yield "currency", _text(currency)
-        yield "_minor_units", str(exponent)
 
 
-def _stacks(stacks: Sequence[int | None]) -> str:
+def _amounts(hand: _Hand, amounts: Sequence[int | None]) -> str:
     """A stack that nobody counted is as large as it needs to be."""
-    return "[" + ", ".join("inf" if stack is None else str(stack) for stack in stacks) + "]"
+    return "[" + ", ".join("inf" if amount is None else hand.amount(amount) for amount in amounts) + "]"
 
 
 def _text(text: str) -> str:
