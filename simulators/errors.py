@@ -29,3 +29,7 @@ class NotOurGame(ScriptError):
 
 class RigError(SimulatorError):
     """The rig failed, not the product: a process that will not start, a device that is not there (exit code 3)."""
+
+
+class ProductFailure(SimulatorError):
+    """What is rehearsed failed so badly that the case cannot go on (exit code 1)."""

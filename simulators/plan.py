@@ -46,6 +46,15 @@ class Plan:
         """Blinds and ante."""
         return Limits(self.stakes.small_blind, self.stakes.big_blind, self.stakes.ante, self.stakes.ante_kind)
 
+    def limits_data(self) -> dict[str, Any]:
+        """Blinds and ante as configuration and command spell them."""
+        return {
+            "small_blind": self.stakes.small_blind,
+            "big_blind": self.stakes.big_blind,
+            "ante": self.stakes.ante,
+            "ante_kind": self.stakes.ante_kind,
+        }
+
     @property
     def tags(self) -> Mapping[str, str]:
         """The registry of the chips' tags: four of each kind have one and lie in the tray."""
@@ -92,13 +101,7 @@ class Plan:
             return []
         role, who = next(iter(self.people.items()))
         logins = [Order("login", {"staff": staff, "role": r}, staff, r) for r, staff in self.people.items()]
-        limits = {
-            "small_blind": self.stakes.small_blind,
-            "big_blind": self.stakes.big_blind,
-            "ante": self.stakes.ante,
-            "ante_kind": self.stakes.ante_kind,
-        }
-        opened = Order("open", {"button": self.button, "limits": limits}, who, role)
+        opened = Order("open", {"button": self.button, "limits": self.limits_data()}, who, role)
         seated = [Order("seat", {"seat": s.seat, "player": s.player, "stack": s.stack}, who, role) for s in self.seats]
         return [*logins, opened, *seated]
 

@@ -27,8 +27,8 @@ def play_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, s
         stage.perform(act)
     stage.until(lambda: told(stage, "hand.closed", "hand.voided"), ANSWER_MS)
     _close_table(plan, stage)
+    case.lines += stage.end()
     judge_hand(script, acts, departed, plan, stage, case)
-    case.lines += stage.check()
 
 
 def judge_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, stage: Stage, case: Case) -> None:
@@ -77,6 +77,7 @@ class ScenarioRun:
             _close_table(self.plan, stage)
         else:
             stage.pause(2000)
+        case.lines += stage.end()
         seen = stage.seen
         verdict.count(case, seen)
         case.lines += self.lines
@@ -84,7 +85,6 @@ class ScenarioRun:
         case.lines += judge.final(seen, scenario.final)
         case.lines += invariants.unexpected(seen, scenario.expects)
         case.lines += always(stage) if scenario.close else invariants.after_final(seen)
-        case.lines += stage.check()
 
     def _step(self, step: Step) -> None:
         stage = self.stage

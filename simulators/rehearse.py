@@ -16,7 +16,7 @@ from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
 from simulators import playing, report
-from simulators.errors import NotOurGame, RigError, ScriptError
+from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.plan import Plan, of_scenario, of_script
 from simulators.scripts import phh, scenario
 from simulators.through.facts import FactsStage
@@ -128,7 +128,7 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
         case.outcome, case.lines = "wrong", [str(error)]
     except RigError as error:
         case.outcome, case.lines = "error", [str(error)]
-    except FeltError as error:
+    except (FeltError, ProductFailure) as error:
         case.outcome, case.lines = "failed", [f"{type(error).__name__}: {error}"]
     case.ms = round((time.monotonic() - began) * 1000)
     return case

@@ -17,6 +17,7 @@ class Seen:
     type: str
     data: Mapping[str, Any]
     body: bytes = b""
+    id: str = ""
 
     @property
     def hand(self) -> str:
@@ -32,7 +33,7 @@ def of_record(record: Record, at: int) -> Seen:
 def of_body(body: bytes, at: int) -> Seen:
     """An event as it was published."""
     event = json.loads(body)
-    return Seen(at, event["source"].rpartition("/")[2], event["type"], event["data"], body)
+    return Seen(at, event["source"].rpartition("/")[2], event["type"], event["data"], body, event["id"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,11 +49,11 @@ class Stage(Protocol):
     def until(self, ask: Callable[[], bool], timeout_ms: int) -> bool:
         """Let time pass until the answer is yes. ``False`` when it is still no after the time allowed."""
 
-    def close(self) -> None:
-        """Close what was opened. What came until then stays in ``seen``."""
+    def end(self) -> list[str]:
+        """End what is rehearsed, in order. What is wrong with its ledger or delivery, a line each."""
 
-    def check(self) -> list[str]:
-        """What is wrong with the ledger or the delivery, a line each."""
+    def close(self) -> None:
+        """Close what was opened, whatever has happened. What came until then stays in ``seen``."""
 
 
 class Journal:
@@ -141,8 +141,8 @@ class Inside:
         else:
             self._seen += [of_record(record, self._now) for record in records]
 
-    def check(self) -> list[str]:
-        """The ledger of a rehearsal in this process is checked by those who open it again."""
+    def end(self) -> list[str]:
+        """Nothing runs on. What was appended is checked event by event."""
         return []
 
 

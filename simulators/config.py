@@ -1,0 +1,71 @@
+"""Writes the table of a rehearsal as the files a daemon reads: configuration, chips, keys."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from controller.ledger.keys import create_auditor_key, create_signing_key
+from simulators.plan import SITE, TABLE, Plan
+
+
+def write(plan: Plan, folder: Path, uris: Mapping[str, str], broker: str, version: str, ledger: Path) -> Path:
+    """Write all files into ``folder`` and return the table's configuration. Keys lie beside the ledger."""
+    (folder / "chips.toml").write_text(_chips(plan), encoding="utf-8")
+    (folder / "chips.csv").write_text("tag,chip\n" + "".join(f"{t},{c}\n" for t, c in plan.tags.items()), "utf-8")
+    card_key, signing = Path(f"{ledger}.card-key"), Path(f"{ledger}.signing-key")
+    if not card_key.exists():
+        create_auditor_key(card_key, Path(f"{card_key}.pub"))
+        create_signing_key(signing, Path(f"{signing}.pub"))
+    table: dict[str, Any] = {
+        "schema": 1,
+        "site": SITE,
+        "table": TABLE,
+        "kind": "shoe",
+        "seats": plan.places,
+        "profile": plan.profile,
+        "state_dir": str(folder),
+        "test": True,
+        "seed": plan.seed,
+        "override": dict(plan.override),
+        "currency": {"code": plan.stakes.currency, "exponent": plan.stakes.exponent},
+        "limits": plan.limits_data(),
+        "chips": {"file": "chips.toml", "tags": "chips.csv"},
+        "deck": {"id": "rehearsal"},
+        "broker": {"uri": broker, "version": version},
+        "ledger": {
+            "file": str(ledger),
+            "device_key": f"{ledger}.device-key",
+            "auditor_public_key": f"{card_key}.pub",
+            "signing_key": str(signing),
+        },
+        "socket": {"path": str(folder / "feltd.sock")},
+        "devices": {
+            "shoe0": {"driver": "shoe", "uri": uris["shoe0"], "channels": {"0": "shoe"}},
+            "keys0": {"driver": "keypad", "uri": uris["keys0"]},
+            "tray0": {"driver": "feig", "uri": uris["tray0"], "channels": {"0": "tray"}},
+        },
+    }
+    path = folder / "table.toml"
+    path.write_text(toml(table), encoding="utf-8")
+    return path
+
+
+def _chips(plan: Plan) -> str:
+    denominations = [{"id": f"c{value}", "value": value} for value in sorted(plan.stakes.chips)]
+    return 'id = "rehearsal"\n' + "".join(f"[[denominations]]\n{toml(one)}" for one in denominations)
+
+
+def toml(table: Mapping[str, Any], prefix: str = "") -> str:
+    """A table of plain values and tables as TOML."""
+    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    text = "".join(f"{_key(key)} = {json.dumps(value)}\n" for key, value in plain.items())
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            name = f"{prefix}{_key(key)}"
+            text += f"[{name}]\n{toml(value, f'{name}.')}"
+    return text
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() else json.dumps(key)

@@ -1,0 +1,94 @@
+"""A subscriber with a session that outlives the broker: keeps every message with the time it came."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from paho.mqtt.client import Client, ConnectFlags, MQTTMessage
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from simulators.errors import RigError
+from simulators.seen import Seen, of_body
+
+START_S = 10.0
+CONVENIENCES = ("state", "description", "snapshot")
+"""Retained messages beside the events."""
+
+
+class Subscriber:
+    """Hears one table. A repeat with the same bytes is counted, one with other bytes is kept as a fault."""
+
+    def __init__(self, port: int, base: str) -> None:
+        self._base = base
+        self._changed = threading.Condition()
+        self._seen: list[Seen] = []
+        self._bodies: dict[str, bytes] = {}
+        self._subscribed = threading.Event()
+        self.repeats = 0
+        self.faults: list[str] = []
+        self._client = Client(
+            CallbackAPIVersion.VERSION2, "rig", clean_session=False, protocol=MQTTProtocolVersion.MQTTv311
+        )
+        self._client.on_connect = self._connected
+        self._client.on_subscribe = self._heard
+        self._client.on_message = self._message
+        self._client.reconnect_delay_set(1, 1)
+        try:
+            self._client.connect("127.0.0.1", port, keepalive=10)
+        except OSError as error:
+            raise RigError(f"the rig cannot reach its own broker on port {port}: {error}") from error
+        self._client.loop_start()
+        if not self._subscribed.wait(START_S):
+            raise RigError(f"the rig's own broker on port {port} takes no subscription")
+
+    @property
+    def seen(self) -> Sequence[Seen]:
+        """Every event so far, in order of arrival, without repeats."""
+        with self._changed:
+            return list(self._seen)
+
+    def until(self, ask: Callable[[], bool], seconds: float) -> bool:
+        """Wait for messages until the answer is yes."""
+        deadline = time.monotonic() + seconds
+        while not ask():
+            with self._changed:
+                count = len(self._seen)
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                # Also asked again without a message: the answer may depend on the daemon's state.
+                self._changed.wait_for(lambda: len(self._seen) > count, min(left, 0.2))  # noqa: B023 - waits here
+        return True
+
+    def close(self) -> None:
+        """Hang up."""
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _connected(
+        self, client: Client, _data: object, _flags: ConnectFlags, _code: ReasonCode, _properties: Properties | None
+    ) -> None:
+        client.subscribe(f"{self._base}/#", qos=1)
+
+    def _heard(
+        self, _client: Client, _data: object, _mid: int, _codes: list[ReasonCode], _properties: Properties | None
+    ) -> None:
+        self._subscribed.set()
+
+    def _message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
+        at = time.monotonic_ns()
+        if message.topic.removeprefix(f"{self._base}/") in CONVENIENCES:
+            return
+        body = bytes(message.payload)
+        event = of_body(body, at)
+        with self._changed:
+            known = self._bodies.setdefault(event.id, body)
+            if known is not body:
+                self.repeats += 1
+                if known != body:
+                    self.faults.append(f"{event.id} came again with other bytes")
+                return
+            self._seen.append(event)
+            self._changed.notify_all()

@@ -1,0 +1,234 @@
+"""Rehearsal over wires: device processes, the real daemon, a real broker. Time is real, or scaled."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from controller.contract.topics import Source, Topics
+from simulators import config
+from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
+from simulators.dealer import CardSlides, Dealer, Deed, KeyDown, KeyUp
+from simulators.errors import ProductFailure
+from simulators.gestures import FILLER
+from simulators.plan import SITE, TABLE, Plan
+from simulators.process import DaemonProcess, feltd
+from simulators.rigs import Host
+from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
+from simulators.seen import Seen
+from simulators.subscriber import Subscriber
+from simulators.through.lost import Performed
+from simulators.through.stage import command_of
+
+NOISE = "8d41f00d5aa5"
+DEVICES_S = 15.0
+DELIVERED_S = 20.0
+HAND_OVER_S = 0.15
+"""From a key to the next card a dealer's hand needs at least this long, however fast the table's time runs."""
+PERSISTENT = """\
+listener {{port}} {{host}}
+allow_anonymous true
+persistence true
+persistence_location {folder}/
+max_queued_messages 0
+set_tcp_nodelay true
+user root
+log_type error
+log_type warning
+"""
+"""The rig's own subscription must outlive a restart of the broker, or the rig would miss what it is to check."""
+
+
+class WiresStage:
+    """A table on wires. ``speed`` is how many times faster than real its time runs."""
+
+    def __init__(self, plan: Plan, folder: Path, speed: int = 1, ledger: Path | None = None) -> None:
+        self.plan = plan
+        self.ledger = ledger or folder / "ledger"
+        self.whole = not self.ledger.exists()
+        self._before = 0 if self.whole else last_row(self.ledger)
+        self._folder = folder
+        self._speed = speed
+        self._dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
+        self._last_key = 0.0
+        self._hand = Performed()
+        self._open: list[Callable[[], Any]] = []
+        self._broker = broker_for(folder)
+        try:
+            self._begin(plan)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, plan: Plan) -> None:
+        self._broker.start()
+        self._open.append(self._broker.stop)
+        self._subscriber = Subscriber(self._broker.port, Topics(Source(SITE, TABLE), test=True).base)
+        self._open.append(self._subscriber.close)
+        self._host = Host(devices(self._folder), self._folder / "devices.sock", speed=self._speed)
+        self._open.append(self._host.stop)
+        self._host.do("load", "shoe0", cards=list(FILLER))
+        self._host.do("put", "tray0", tags=list(plan.tray))
+        uri, version = self._broker.uri, self._broker.versions[0]
+        table = config.write(plan, self._folder, self._host.uris, uri, version, self.ledger)
+        self._daemon = DaemonProcess(table, self._speed)
+        self._open.append(self._daemon.stop)
+        self._start_daemon()
+        for order in plan.opening():
+            self.perform(order)
+
+    @property
+    def now(self) -> int:
+        """The monotonic clock."""
+        return time.monotonic_ns()
+
+    @property
+    def seen(self) -> Sequence[Seen]:
+        """Every event that the subscriber has got."""
+        return self._subscriber.seen
+
+    def pause(self, ms: int) -> None:
+        """The dealer takes so long, in the table's time."""
+        time.sleep(ms / 1000 / self._speed)
+
+    def until(self, ask: Callable[[], bool], timeout_ms: int) -> bool:
+        """Wait for the answer to be yes, in real time."""
+        return self._subscriber.until(ask, timeout_ms / 1000)
+
+    def perform(self, act: Act) -> None:
+        """Perform one act. Raises ``ProductFailure`` where the daemon refuses a person or is gone."""
+        match act:
+            case Order() | Rule():
+                self._order(act)
+            case DeviceAct():
+                self._accident(act)
+            case SystemAct(what=what):
+                self._system(what)
+            case Pause(ms=ms):
+                self.pause(ms)
+            case _:
+                self._hand.note(act)
+                for timed in self._dealer.deeds(act):
+                    self.pause(timed.after_ms)
+                    self._do(timed.deed)
+
+    def end(self) -> list[str]:
+        """End the daemon in order, wait until all is delivered, and prove it: a line for each thing wrong."""
+        code = self._daemon.stop()
+        lines = [] if code == 0 else [f"the daemon ended with {code}: {self._daemon.last_words()}"]
+        written = self._written()
+        if not self._subscriber.until(lambda: len(self._subscriber.seen) >= len(written), DELIVERED_S):
+            got = {event.body for event in self._subscriber.seen}
+            missing = [body for body in written if body not in got]
+            lines.append(f"{len(missing)} of {len(written)} events were never delivered")
+        if {event.body for event in self._subscriber.seen} - set(written):
+            lines.append("events were delivered that are not in the ledger")
+        verified = feltd("verify", str(self.ledger))
+        if verified.returncode != 0:
+            lines.append(f"feltd verify: {verified.stdout}{verified.stderr}".strip())
+        return lines + self._subscriber.faults
+
+    def close(self) -> None:
+        """End everything that was started, the last first."""
+        while self._open:
+            self._open.pop()()
+
+    def _written(self) -> list[bytes]:
+        """What the ledger holds; of an older ledger only what this stage has added is asked for."""
+        return bodies_after(self.ledger, self._before)
+
+    # ------------------------------------------------------------------ people
+
+    def _order(self, act: Order | Rule) -> None:
+        command = command_of(act, self.seen)
+        answer = self._daemon.ask(command.name, command.args, by=act.by, role=act.role, reason=act.reason)
+        if "error" in answer:
+            raise ProductFailure(f"{command.name}: {answer['error']}")
+
+    # ------------------------------------------------------------------- hands
+
+    def _do(self, deed: Deed) -> None:
+        match deed:
+            case CardSlides(card=card, confidence=confidence):
+                time.sleep(max(0.0, self._last_key + HAND_OVER_S - time.monotonic()))
+                self._host.do("slide", "shoe0", card=card, confidence=confidence)
+            case KeyDown(key=key):
+                self._host.do("press", "keys0", key=key)
+                self._last_key = time.monotonic()
+            case KeyUp(key=key):
+                self._host.do("release", "keys0", key=key)
+                self._last_key = time.monotonic()
+
+    def _accident(self, act: DeviceAct) -> None:
+        match act.what:
+            case "noise":
+                self._host.do("noise", act.device, bytes=NOISE)
+            case "jam":
+                self._host.do("jam", act.device)
+                self.pause(int(act.args.get("ms", 1000)))
+                self._host.do("clear", act.device)
+            case what:
+                self._host.do(what, act.device)
+
+    # ------------------------------------------------------------------ system
+
+    def _system(self, what: str) -> None:
+        match what:
+            case "daemon.kill":
+                self._daemon.kill()
+            case "daemon.start":
+                self._start_daemon()
+                status = self._daemon.ask("status")["status"]
+                for act in self._hand.lost(status["hand"]):
+                    self.pause(self._dealer.pause())
+                    for timed in self._dealer.deeds(act):
+                        self.pause(timed.after_ms)
+                        self._do(timed.deed)
+            case "broker.stop":
+                self._broker.stop()
+            case _:
+                self._broker.start()
+
+    def _start_daemon(self) -> None:
+        self._daemon.start()
+        deadline = time.monotonic() + DEVICES_S
+        while not all(state == "up" for state in self._devices().values()):
+            if time.monotonic() > deadline:
+                raise ProductFailure(f"devices are not up: {self._devices()}; {self._daemon.last_words()}")
+            time.sleep(0.02)
+
+    def _devices(self) -> dict[str, str]:
+        known: dict[str, str] = self._daemon.ask("status")["status"]["devices"]
+        return {"shoe0": "?", "keys0": "?", "tray0": "?"} | known
+
+
+def devices(folder: Path) -> list[dict[str, Any]]:
+    """The devices of a shoe table, for the process that plays them."""
+    return [
+        {"name": "shoe0", "driver": "shoe", "product": 0xF001, "serial": "SHOE-0001"},
+        {"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": "KEYS-0001"},
+        {"name": "tray0", "driver": "feig", "path": str(folder / "tray0")},
+    ]
+
+
+def broker_for(folder: Path) -> Broker:
+    """Mosquitto where it is installed, otherwise the broker in this process. Not started."""
+    if mosquitto_program():
+        return MosquittoBroker(folder, basic=PERSISTENT.format(folder=folder))
+    return AmqttBroker()
+
+
+def bodies_after(ledger: Path, row: int) -> list[bytes]:
+    """The events of a ledger after a row, in order."""
+    with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("SELECT body FROM row WHERE row > ? ORDER BY row", (row,)).fetchall()
+    return [body for (body,) in rows]
+
+
+def last_row(ledger: Path) -> int:
+    """The number of a ledger's last row."""
+    with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as connection:
+        (row,) = connection.execute("SELECT coalesce(max(row), 0) FROM row").fetchone()
+    return int(row)
