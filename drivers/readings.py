@@ -14,7 +14,8 @@ class CardSeen:
 
     ``card`` is rank and suit (``"As"``) or ``None`` where the shoe could not name it; ``tag`` the card's
     tag in upper-case hex where the shoe reads tags; ``confidence`` 0..100, how sure the device is.
-    ``sequence`` is the device's frame number: what ``acknowledge`` confirms.
+    ``sequence`` is the device's own number of the card: what ``acknowledge`` confirms, what events cite. It only
+    grows, also over power cycles of one device, so that a card that is sent again is known by it.
     """
 
     device: str

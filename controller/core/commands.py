@@ -177,7 +177,10 @@ def _carried(out: Out) -> dict[str, Any]:
             }
             for i in state.incidents.values()
         ],
-        "devices": [{"device": name, "serial": serial} for name, serial in sorted(state.devices.items())],
+        "devices": [
+            {"device": name, "serial": serial, "lost": name in state.lost}
+            for name, serial in sorted(state.devices.items())
+        ],
         "readings": [{"device": name, "reading": str(newest)} for name, newest in sorted(state.seen.items())],
         "tray": None if state.tray is None else [list(line) for line in state.tray],
     }

@@ -59,6 +59,7 @@ def _table_opened(state: State, record: Record) -> None:
     carried = data["carried"]
     state.incidents = {i["incident"]: _incident(i) for i in carried["incidents"]}
     state.devices = {device["device"]: device["serial"] for device in carried["devices"]}
+    state.lost = {device["device"] for device in carried["devices"] if device["lost"]}
     state.seen = {device["device"]: int(device["reading"]) for device in carried["readings"]}
     tray = carried["tray"]
     state.tray = None if tray is None else tuple((value, count) for value, count in tray)
@@ -132,14 +133,17 @@ def _incident_closed(state: State, record: Record) -> None:
 
 
 def _device_up(state: State, record: Record) -> None:
-    device, serial = record.data["device"], record.data["serial"]
-    if state.devices.get(device) not in (None, "", serial):
+    device, serial = record.data["device"], record.data["serial"] or "-"  # a keypad need not have one
+    if state.devices.get(device, serial) not in ("", serial):
         state.seen.pop(device, None)  # another device counts its readings from the start
     state.devices[device] = serial
+    state.lost.discard(device)
 
 
 def _device_lost(state: State, record: Record) -> None:
-    state.devices[record.data["device"]] = ""
+    device = record.data["device"]
+    state.devices.setdefault(device, "")
+    state.lost.add(device)
 
 
 def _tray_counted(state: State, record: Record) -> None:

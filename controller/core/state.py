@@ -176,7 +176,9 @@ class State:
     hands_void: int = 0
     tray: tuple[tuple[int, int], ...] | None = None
     devices: dict[str, str] = field(default_factory=dict)
-    """Device -> its serial while it is up, ``""`` while it is lost."""
+    """Device -> the serial it last told, ``""`` before it told one."""
+    lost: set[str] = field(default_factory=set)
+    """The devices that do not answer now."""
     seen: dict[str, int] = field(default_factory=dict)
     """Device -> the newest reading that a record cites: what comes again after a restart is known by it."""
     attested: set[str] = field(default_factory=set)

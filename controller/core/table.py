@@ -86,7 +86,7 @@ class Table:
                 {"incident": i.id, "code": i.code, "kind": i.kind, "holds": i.holds, "proposed": i.proposed}
                 for i in state.incidents.values()
             ],
-            "devices": {name: "up" if serial else "lost" for name, serial in sorted(state.devices.items())},
+            "devices": {name: "lost" if name in state.lost else "up" for name in sorted(state.devices)},
             "hand": None,
         }
         if hand is not None:

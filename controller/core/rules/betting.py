@@ -65,11 +65,17 @@ def bounds(hand: Hand, profile: Profile) -> Bounds | None:
     return Bounds(seat, call, None if barred else kind, least, most, barred)
 
 
+def _could_answer(hand: Hand, seat: int) -> bool:
+    """Whether a raise would ask anything of this seat: it has more than what it would call already."""
+    stack = hand.stack[seat]
+    return seat not in hand.all_in and (stack is None or hand.bet.get(seat, 0) + stack > hand.level)
+
+
 def _barred(hand: Hand, profile: Profile, seat: int, most: int | None) -> str | None:
     """Why this seat may not raise: a key of ``breaches.IDS``."""
     if most is not None and most <= hand.level:
         return "short_stack"
-    if all(other in hand.all_in for other in hand.live if other != seat):
+    if not any(_could_answer(hand, other) for other in hand.live if other != seat):
         return "nobody_to_answer"
     capped = profile.raise_cap is not None and hand.raises >= profile.raise_cap
     if capped and (profile.raise_cap_heads_up or len(hand.live) > 2):

@@ -19,7 +19,9 @@ from controller.core.setup import Timing
 MS = 1_000_000
 AT_ONCE: dict[str, Kind] = {"FOLD": "fold", "CHECK": "check", "CALL": "call"}
 WITH_AMOUNT: dict[str, Kind] = {"BET": "bet", "RAISE": "raise", "ALLIN": "all_in"}
+KNOWN = (*AT_ONCE, *WITH_AMOUNT, "ENTER", "CLEAR", "SHOW", "HAND", "DONE", "MISDEAL", "VOID")
 MOST_DIGITS = 9
+MOST_SEAT_DIGITS = 2
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Keys:
     verb: str = ""
     amount: str = ""
     armed: str = ""
+    spoiled: str = ""
+    """Why what was typed last came to nothing: the next entry is refused once, so that no seat is ever guessed."""
     entered_at: int = 0
     armed_at: int = 0
     held: dict[str, int] = field(default_factory=dict)
@@ -61,6 +65,7 @@ class Keys:
                 facts += self._undo()
         if self.typing and at - self.entered_at >= self.timing.entry_timeout_ms * MS:
             self.clear()
+            self.spoiled = "the entry before took too long; key it again"
         if self.armed and at - self.armed_at >= self.timing.confirm_ms * MS:
             self.armed = ""
         return facts
@@ -73,7 +78,7 @@ class Keys:
 
     def clear(self) -> None:
         """Forget the half-typed entry."""
-        self.seat = self.verb = self.amount = self.armed = ""
+        self.seat = self.verb = self.amount = self.armed = self.spoiled = ""
 
     def lost(self) -> None:
         """The keypad is gone: no key is held, nothing is half typed."""
@@ -91,21 +96,27 @@ class Keys:
         if key not in ("MISDEAL", "VOID"):
             self.armed = ""
         if len(key) == 1 and key in "0123456789":
-            return self._digit(key, at)
+            self._digit(key, at)
+            return []
         if key in WITH_AMOUNT:
             return self._verb(key, at)
+        if key not in KNOWN:
+            spoils = self.typing
+            facts = self._refuse("this key means nothing here; check the keymap", tried=key)
+            self.spoiled = "a strange key came into the entry before; key it again" if spoils else ""
+            return facts
         facts = self._commit(key, at)
         if key not in ("MISDEAL", "VOID"):
             self.clear()
         return facts
 
-    def _digit(self, key: str, at: int) -> list[Fact]:
+    def _digit(self, key: str, at: int) -> None:
+        """Digits are kept as typed, one more than can be meant: what is too long is refused whole, never cut."""
         self.entered_at = at
         if self.verb:
-            self.amount += key
-            return self._refuse("an amount has at most 9 digits") if len(self.amount) > MOST_DIGITS else []
-        self.seat += key
-        return self._refuse(f"seats are 1 to {self.seats}") if len(self.seat) > len(str(self.seats)) else []
+            self.amount = (self.amount + key)[: MOST_DIGITS + 1]
+        else:
+            self.seat = (self.seat + key)[: MOST_SEAT_DIGITS + 1]
 
     def _verb(self, key: str, at: int) -> list[Fact]:
         if self.verb:
@@ -116,6 +127,8 @@ class Keys:
     def _commit(self, key: str, at: int) -> list[Fact]:
         if key == "CLEAR":
             return []
+        if self.spoiled:
+            return self._refuse(self.spoiled, tried=key)
         if key == "ENTER":
             return self._enter()
         if self.verb:
@@ -128,9 +141,7 @@ class Keys:
             if seat is None:
                 return problem or self._refuse("key the seat before SHOW", tried=key)
             return [Shown(seat, evidence=self.sources)]
-        if key in ("HAND", "DONE", "MISDEAL", "VOID"):
-            return self._whole_table(key, at)
-        return self._refuse("this key means nothing here; check the keymap", tried=key)
+        return self._whole_table(key, at)
 
     def _whole_table(self, key: str, at: int) -> list[Fact]:
         if self.seat:
@@ -153,6 +164,8 @@ class Keys:
             return problem
         if not self.amount and self.verb != "ALLIN":
             return self._refuse(f"{self.verb} needs an amount: the total for the round in table units")
+        if len(self.amount) > MOST_DIGITS:
+            return self._refuse(f"an amount has at most {MOST_DIGITS} digits")
         to = int(self.amount) * self.unit if self.amount else None
         return [Declared(WITH_AMOUNT[self.verb], seat, to, evidence=self.sources)]
 

@@ -31,7 +31,7 @@ class ShoeTable:
             case KeyReleased(device=device, key=key):
                 self._keypad(device).released(key)
             case CardSeen():
-                return [self._card(reading, source)]
+                return [self._card(reading, Evidence(reading.device, reading.sequence))]
             case TagsSeen():
                 self._inventory(reading, source, at)
             case DeviceLost(device=device):

@@ -1,0 +1,185 @@
+"""What a person must rule on: it is held, proposed, ruled by who may, and carried out."""
+
+import pytest
+
+from controller.core.errors import BadCommand
+from controller.core.facts import Called, CardCame, CardDoubtful, Declared, Evidence, Finished, HandAttested, Shown
+from controller.core.inputs import Command, HandSeed, Input, Tick
+from controller.core.table import Table
+from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen
+from tests.felt import HR, SECOND, WALL, Felt, setup
+
+
+def test_i4_premature_flop_is_dealt_again_without_a_second_burn() -> None:
+    felt = Felt(setup(profile=HR, blinds=(500, 1000))).open([10_000, 10_000, 10_000]).deal()
+    felt.act("r3000", "c")
+    felt.do(CardCame("next", "2s"))
+    assert not felt.all("incident.opened")
+    for card in ("7h", "4c", "Js"):
+        felt.do(CardCame("next", card))
+    opened = felt.all("incident.opened")
+    assert [(i["code"], i["holds"], i["sa"]) for i in opened] == [("I-4", "hand", True)]
+    assert "chief_inspector" in opened[0]["who_may_rule"]
+    assert [c["cause"] for c in felt.all("card.opened")] == ["premature"] * 3
+    felt.do(Declared("call"))
+    assert not felt.taken
+    felt.say("rule", "dealer", "I am only the dealer", incident="I-4", ruling="proposed")
+    assert felt.session.state.held is not None
+    felt.say("rule", "chief_inspector", "betting was open", incident="I-4", ruling="proposed")
+    assert [c["outcome"] for c in felt.all("incident.closed")] == ["resumed"]
+    felt.act("c")
+    for card in ("Qs", "6d", "7h"):  # a card that went back into the stub may come again
+        felt.do(CardCame("next", card))
+    assert felt.all("street.opened")[-1]["cards"] == ["Qs", "6d", "7h"]
+    assert felt.all("street.opened")[-1]["burned"]
+
+
+def test_the_big_blinds_skipped_option_is_named() -> None:
+    felt = Felt().open([5000, 5000, 5000]).deal().act("c", "c")
+    felt.do(CardCame("next", "2s"))
+    felt.do(CardCame("next", "3s"))
+    assert felt.all("incident.opened")[0]["rules"][0] == "RS-3.5"
+
+
+def test_i17_an_unsure_board_card_is_named_by_a_person() -> None:
+    felt = Felt().open([5000, 5000]).deal().act("c", "k")
+    for card in ("2s", "3s", "4s"):
+        felt.do(CardCame("next", card))
+    felt.do(CardDoubtful("low_confidence", "9d", evidence=(Evidence("shoe0", 9),)))
+    incident = felt.all("incident.opened")[0]
+    assert incident["code"] == "I-17"
+    assert not felt.all("street.opened")
+    with pytest.raises(BadCommand, match="card"):
+        felt.say("rule", incident="I-17", ruling="name_card", card="9x")
+    with pytest.raises(BadCommand, match="out already"):
+        felt.say("rule", incident="I-17", ruling="name_card", card="3s")
+    felt.say("rule", incident="I-17", ruling="name_card", card="9c")
+    assert felt.all("street.opened")[0]["board"] == ["3s", "4s", "9c"]
+    assert "'9d'" not in str([r.data for r in felt.records])
+
+
+def test_i17_an_unsure_closed_card_holds_only_when_its_value_is_needed() -> None:
+    felt = Felt().open([5000, 5000])
+    felt.session.seed(bytes(32))
+    felt.do(HandAttested())
+    felt.do(CardCame("next", "As"))
+    felt.do(CardDoubtful("low_confidence", "Kd", evidence=(Evidence("shoe0", 2),)))
+    felt.do(CardCame("next", "Ad"))
+    felt.do(CardCame("next", "Kh"))
+    assert not felt.all("incident.opened")
+    felt.act("a", "c").show(1)
+    felt.do(Shown(2))
+    assert [i["code"] for i in felt.all("incident.opened")] == ["I-17"]
+    felt.say("rule", incident="I-17", ruling="proposed", card="Kd")
+    assert felt.all("hand.tabled")[-1]["cards"] == ["Kd", "Kh"]
+
+
+def test_i13_a_card_of_another_deck_holds_the_hand() -> None:
+    felt = Felt().open([5000, 5000])
+    felt.session.seed(bytes(32))
+    felt.do(HandAttested())
+    felt.do(CardDoubtful("unknown", None, evidence=(Evidence("shoe0", 1),)))
+    assert [(i["code"], i["holds"]) for i in felt.all("incident.opened")] == [("I-13", "hand")]
+
+
+def test_a_called_misdeal_is_redealt_as_an_exact_replay() -> None:
+    felt = Felt().open([5000, 5000, 5000]).deal()
+    felt.do(Called("misdeal"))
+    felt.say("rule", incident="I-2", ruling="proposed")
+    old = felt.all("hand.started")[0]
+    assert felt.all("hand.voided")[0]["returned"] == [{"seat": 1, "amount": 50}, {"seat": 2, "amount": 100}]
+    felt.deal()
+    new = felt.all("hand.started")[1]
+    assert (new["button"], new["replaces"]) == (old["button"], old["hand"])
+    assert felt.all("hand.redealt")[0]["new"] == new["hand"]
+
+
+def test_a_hand_cannot_close_while_an_incident_of_it_is_open() -> None:
+    felt = Felt().open([5000, 5000]).deal().act("f")
+    felt.do(Called("void"))
+    felt.do(Finished())
+    assert not felt.all("hand.closed")
+    felt.say("rule", incident="I-37", ruling="play_on")
+    felt.do(Finished())
+    assert felt.all("hand.closed")
+
+
+def test_a_ruling_needs_a_reason_and_a_known_incident() -> None:
+    felt = Felt().open([5000, 5000]).deal()
+    felt.do(Called("void"))
+    with pytest.raises(BadCommand, match="reason"):
+        felt.do(Command("rule", {"incident": "I-37"}, "s-1", "manager", ""))
+    with pytest.raises(BadCommand, match="name an open incident"):
+        felt.say("rule", incident="I-99")
+    with pytest.raises(BadCommand, match="can be ruled"):
+        felt.say("rule", incident="I-37", ruling="blame the player")
+
+
+class Desk:
+    """A whole table fed with readings, one second apart."""
+
+    def __init__(self) -> None:
+        self.table = Table(setup())
+        self.no = self.at = 0
+
+    def feed(self, what: object, wait: int = SECOND) -> list[str]:
+        self.no += 1
+        self.at += wait
+        if isinstance(what, KeyPressed):
+            return [*self._feed(what), *self._feed(KeyReleased(what.device, what.reading, what.key))]
+        return self._feed(what)
+
+    def _feed(self, what: object) -> list[str]:
+        return [r.type for r in self.table.feed(Input(self.no, self.at, WALL + self.at, what))]  # type: ignore[arg-type]
+
+    def open(self) -> None:
+        self.feed(Command("open", {"button": 2}, "s-1", "manager"))
+        for seat in (1, 2):
+            self.feed(Command("seat", {"seat": seat, "stack": 5000}, "s-1", "manager"))
+        self.feed(HandSeed(bytes(32)))
+
+
+def card(number: int, value: str | None, confidence: int = 100) -> Reading:
+    return CardSeen("shoe0", number, "0", value, None, confidence, number)
+
+
+def test_a_card_sent_again_after_a_lost_acknowledgement_is_no_second_card() -> None:
+    desk = Desk()
+    desk.open()
+    desk.feed(KeyPressed("keys0", 1, "HAND"))
+    assert "card.dealt" in desk.feed(card(1, "As"))
+    assert desk.feed(card(1, "As")) == []
+    assert "card.dealt" in desk.feed(card(2, "Ks"))
+
+
+def test_another_shoe_counts_its_cards_from_the_start() -> None:
+    desk = Desk()
+    desk.open()
+    up = DeviceUp("shoe0", 0, "shoe", "felt-shoe", "A1", "1", "usb")
+    desk.feed(up)
+    desk.feed(KeyPressed("keys0", 1, "HAND"))
+    desk.feed(card(7, "As"))
+    desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    desk.feed(DeviceUp("shoe0", 0, "shoe", "felt-shoe", "B2", "1", "usb"))
+    assert "card.dealt" in desk.feed(card(1, "Ks"))
+
+
+def test_a_lost_shoe_bars_the_next_hand_until_it_is_back() -> None:
+    desk = Desk()
+    desk.open()
+    assert desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb")) == ["device.lost", "incident.opened"]
+    assert desk.feed(DeviceLost("shoe0", 0, "missing", "usb", 2)) == ["device.lost"]
+    assert desk.feed(KeyPressed("keys0", 1, "HAND")) == ["breach.noted"]
+    back = DeviceUp("shoe0", 0, "shoe", "felt-shoe", "A1", "1", "usb", 3)
+    assert desk.feed(back) == ["device.up", "incident.closed"]
+    assert "hand.started" in desk.feed(KeyPressed("keys0", 2, "HAND"))
+
+
+def test_the_tray_is_counted_once_it_rests() -> None:
+    desk = Desk()
+    tags = frozenset({"E0"})
+    assert desk.feed(TagsSeen("tray0", 1, "0", tags, complete=True)) == []
+    assert desk.feed(TagsSeen("tray0", 2, "0", frozenset(), complete=False), SECOND // 10) == []
+    assert desk.table.deadline() is not None
+    assert desk.feed(Tick()) == ["tray.counted", "chip.unknown"]
+    assert desk.table.deadline() is None
