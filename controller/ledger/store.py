@@ -210,13 +210,24 @@ class Ledger:
             day=day or tail.day or envelope.time_text(wall_ns)[:10],
             session=session,
             test=self.test,
-            data=record.data,
+            data=self._resolved(record),
         )
         key, box = None, None
         if record.secret is not None:
             key, box = self._vault.seal(record.hand, record.secret, bound_to(stream, sequence, self.id))
         self._connection.execute(_INSERT, (tail.row, stream, sequence, record.type, record.hand, body, key, box))
         tail.heads[stream] = Head(sequence, digest(body))
+
+    def _resolved(self, record: Record) -> dict[str, Any]:
+        """The data of a record. The core names an event it refers to by its type, for only we know its id."""
+        refers = record.data.get("refers")
+        if not isinstance(refers, dict):
+            return record.data
+        stream, sequence = self._connection.execute(
+            "SELECT stream, sequence FROM row WHERE hand = ? AND type = ? ORDER BY row DESC LIMIT 1",
+            (record.hand, refers["type"]),
+        ).fetchone()
+        return record.data | {"refers": envelope.event_id(self.id, stream, sequence)}
 
     def _sign(self, tail: _Tail, at_least: int, wall_ns: int) -> None:
         """Sign the head of each stream that has so many unsigned rows. A signature itself is not counted."""
