@@ -1,6 +1,7 @@
 """A table for tests of the core: seats, stacks, and short words for what happens on the felt."""
 
 import json
+from copy import deepcopy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -120,7 +121,7 @@ class Felt:
     def picture(self) -> Any:
         """The hand without what counts records: a refusal leaves it as it was."""
         hand = self.session.state.hand
-        return None if hand is None else replace(hand.snapshot(), n=0, t_ms=0, breaches=())
+        return None if hand is None else deepcopy(replace(hand, n=0, t_ms=0, breaches=(), before=None))
 
     def show(self, *seats: int) -> "Felt":
         for seat in seats:

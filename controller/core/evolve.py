@@ -258,7 +258,7 @@ def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
     hand.before = None
     if hand.phase == "deal" and len(hand.slots) == hand.own_cards * len(hand.order):
         hand.phase = "bet"
-        hand.to_act = betting.first_to_act(hand)
+        hand.to_act = betting.next_to_act(hand, hand.big)
 
 
 def _card_opened(hand: Hand, data: Data, secret: Data) -> None:

@@ -3,7 +3,7 @@
 Nothing here is kept that can be derived; what is derived stands as a property or in ``rules``.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from controller.core.setup import Limits
@@ -99,17 +99,17 @@ class Hand:
     """The hand as it was before the last keyed decision, as long as nothing has followed it."""
 
     def snapshot(self) -> "Hand":
-        """A copy that later changes of this hand do not reach. It keeps no older copy."""
-        return replace(
-            self,
-            slots=[replace(slot) for slot in self.slots],
-            stack=dict(self.stack),
-            bet=dict(self.bet),
-            paid=dict(self.paid),
-            acted=dict(self.acted),
-            pots=list(self.pots),
-            before=None,
-        )
+        """A copy that later bets do not reach; it keeps no older copy.
+
+        The cards are shared: whatever touches them also forgets the copy, so there is nothing to keep apart.
+        """
+        copy = object.__new__(Hand)
+        for name in Hand.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.stack, copy.bet = dict(self.stack), dict(self.bet)
+        copy.paid, copy.acted = dict(self.paid), dict(self.acted)
+        copy.before = None
+        return copy
 
     @property
     def pot(self) -> int:

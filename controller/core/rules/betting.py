@@ -43,9 +43,12 @@ def next_to_act(hand: Hand, after: int) -> int | None:
     return next((seat for seat in clockwise_from(hand.order, after) if needs_to_act(hand, seat)), None)
 
 
-def first_to_act(hand: Hand) -> int | None:
-    """Who opens the round: left of the big blind before the flop, then left of the button (HR-11.6, HR-A7, RS-4.2)."""
-    return next_to_act(hand, hand.big if hand.street == "preflop" else hand.button)
+def opens_street(hand: Hand) -> int | None:
+    """Who opens a round after the flop: the first active seat left of the button (HR-12.4, HR-A7, RS-4.2)."""
+    active = hand.can_bet
+    if len(active) < 2:
+        return None
+    return next(seat for seat in clockwise_from(hand.order, hand.button) if seat in active)
 
 
 def bounds(hand: Hand, profile: Profile) -> Bounds | None:

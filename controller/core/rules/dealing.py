@@ -229,10 +229,7 @@ def open_street(out: Out, hand: Hand) -> None:
     board = hand.board
     if len(board) < BOARD_SIZE[street] or None in board:
         return
-    closing = hand.snapshot()
-    closing.street, closing.bet, closing.acted, closing.level = street, {}, {}, 0
-    closing.step = hand.limits.big_blind
-    to_act = betting.first_to_act(closing) if len(hand.can_bet) > 1 else None
+    to_act = betting.opens_street(hand)
     data = {
         "street": street,
         "cards": board[BOARD_SIZE[hand.street] :],
