@@ -126,12 +126,10 @@ class Outbox:
                 return
             del self._waiting[0]
 
-    @property
     def holding(self) -> bool:
         """A reading waits that must not be lost."""
         return any(not isinstance(reading, TagsSeen) for reading in self._waiting)
 
-    @property
     def waiting(self) -> int:
         """How many readings wait."""
         return len(self._waiting)

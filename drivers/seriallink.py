@@ -5,6 +5,7 @@ import os
 import select
 import termios
 import threading
+import time
 
 import serial
 
@@ -12,6 +13,7 @@ from drivers.errors import LinkError, LinkLost, LinkMissing, LinkRefused, LinkTi
 from drivers.link import SerialAddress
 
 WRITE_TIMEOUT_S = 1.0
+LINGER_S = 0.3
 CHUNK = 4096
 
 _PARITY = {
@@ -80,10 +82,24 @@ class SerialLink:
             if not self._open:
                 return
             self._open = False
-            # The kernel waits up to 30 s for unsent bytes when a port is closed: throw them away first.
-            self._discard_output()
+            self._let_output_go()
             self._port.close()
             os.close(self._wake)
+
+    def _let_output_go(self) -> None:
+        """Give the last frame time to leave: it told the device to be quiet. Throw away what does not go.
+
+        The kernel would wait up to 30 s for it when the port is closed.
+        """
+        deadline = time.monotonic() + LINGER_S
+        try:
+            while self._port.out_waiting:
+                if time.monotonic() > deadline:
+                    self._discard_output()
+                    return
+                time.sleep(0.002)
+        except _FAULTS:
+            return  # The port is gone, and its buffer with it.
 
     def _discard_output(self) -> None:
         try:

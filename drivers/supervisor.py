@@ -164,7 +164,7 @@ class Supervisor:
                 up_since = now if up_since is None else up_since
                 if now - up_since >= STABLE_S * 1e9:
                     self._backoff.reset()
-            if self._outbox.holding:
+            if self._outbox.holding():
                 # The device keeps what we do not read. Acknowledgements go on, for they make room.
                 self._stopping.wait(HOLD_S)
                 continue
@@ -213,7 +213,7 @@ class Supervisor:
             self._progress += 1
             self._outbox.flush()
             self._hand_on(None)
-            self._stopping.wait(min(left, HOLD_S if self._outbox.waiting else LONGEST_WAIT_S))
+            self._stopping.wait(min(left, HOLD_S if self._outbox.waiting() else LONGEST_WAIT_S))
 
     def _wake(self) -> None:
         with self._guard:
