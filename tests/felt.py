@@ -1,8 +1,8 @@
 """A table for tests of the core: seats, stacks, and short words for what happens on the felt."""
 
 import json
-from copy import deepcopy
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
