@@ -16,6 +16,13 @@ Args = Mapping[str, Any]
 Answer = dict[str, Any]
 
 
+def loaded_shoe(**given: Any) -> SmartShoe:
+    """A shoe with cards in it: an empty one would say so. ``given`` is what ``SmartShoe`` takes."""
+    shoe = SmartShoe(**given)
+    shoe.load(FILLER)
+    return shoe
+
+
 @dataclass(slots=True)
 class Disturbance:
     """What happens to frames on their way to the host. ``corrupt`` and ``drop`` count down."""

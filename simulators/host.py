@@ -25,11 +25,10 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from simulators.errors import RigError
-from simulators.gestures import Answer, Args, Disturbance, perform
+from simulators.gestures import Answer, Args, Disturbance, loaded_shoe, perform
 from simulators.hardware.device import Device
 from simulators.hardware.feig import FeigReader
 from simulators.hardware.keypad import Keypad
-from simulators.hardware.shoe import SmartShoe
 from simulators.ports import BulkPort, KeyboardPort, Port, UsbIdentity, make_pty
 from simulators.usbserver import UsbServer
 
@@ -38,7 +37,7 @@ LONGEST_LINE = 1 << 20
 LONGEST_SOCKET_PATH = 107
 
 MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
-    "shoe": (SmartShoe, "bulk"),
+    "shoe": (loaded_shoe, "bulk"),
     "keypad": (Keypad, "keyboard"),
     "feig": (FeigReader, "pty"),
 }

@@ -1,0 +1,166 @@
+"""Drivers and simulated devices joined on a fake clock: no IO, no thread, any amount of trouble."""
+
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.options import MS
+from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen
+from simulators.errors import RigError
+from simulators.gestures import FILLER, loaded_shoe
+from simulators.hardware.feig import FeigReader
+from simulators.hardware.keypad import Keypad
+from simulators.rigs import VirtualWire
+
+SECOND = 1000 * MS
+
+
+def run(wire: VirtualWire, now: int, until: int) -> list[Reading]:
+    """Let the clock run, from one deadline to the next."""
+    readings = wire.pump(now)
+    while (due := wire.deadline()) is not None and due <= until:
+        readings += wire.pump(max(now, due))
+    return readings
+
+
+def test_up_card_acknowledged() -> None:
+    wire = VirtualWire("shoe0", "shoe", loaded_shoe())
+    (up,) = wire.pump(0)
+    assert isinstance(up, DeviceUp)
+    assert (up.reading, up.path, wire.up) == (1, "virtual://shoe0", True)
+    assert wire.perform("slide", SECOND, card="As") == {"card": "As"}
+    card = next(each for each in wire.pump(SECOND) if isinstance(each, CardSeen))
+    assert card.card == "As"
+    assert wire.perform("state", SECOND)["unconfirmed"] == 1
+    wire.acknowledge(card, SECOND)
+    wire.pump(SECOND)
+    assert wire.perform("state", SECOND)["unconfirmed"] == 0
+
+
+def test_unplugged_and_plugged_in_again() -> None:
+    wire = VirtualWire("shoe0", "shoe", loaded_shoe())
+    wire.pump(0)
+    wire.perform("unplug", SECOND)
+    assert wire.pump(SECOND) == [DeviceLost("shoe0", 2, "unplugged", "virtual://shoe0", 1)]
+    assert run(wire, SECOND, 5 * SECOND) == []
+    wire.perform("plug", 6 * SECOND)
+    readings = run(wire, 6 * SECOND, 8 * SECOND)
+    (up,) = [each for each in readings if isinstance(each, DeviceUp)]
+    assert up.attempt > 3
+    with pytest.raises(RigError, match="plugged in already"):
+        wire.perform("plug", 8 * SECOND)
+
+
+def test_missing_from_the_start() -> None:
+    wire = VirtualWire("shoe0", "shoe", loaded_shoe())
+    wire.unplug()
+    assert wire.pump(0) == [DeviceLost("shoe0", 1, "missing", "virtual://shoe0", 1)]
+    with pytest.raises(RigError, match="not plugged in"):
+        wire.unplug()
+
+
+def test_a_quick_replug_is_still_a_loss() -> None:
+    wire = VirtualWire("shoe0", "shoe", loaded_shoe())
+    wire.pump(0)
+    wire.unplug()
+    wire.plug(0)
+    assert any(isinstance(each, DeviceLost) for each in wire.pump(0))
+
+
+def test_the_wrong_device_is_refused() -> None:
+    wire = VirtualWire("shoe0", "shoe", loaded_shoe(serial="OTHER"), expect={"serial": "SHOE-0001"})
+    readings = run(wire, 0, 5 * SECOND)
+    assert [each.cause for each in readings if isinstance(each, DeviceLost)] == ["wrong_device"]
+    assert not wire.up
+
+
+def test_a_deaf_device_is_lost_and_found() -> None:
+    wire = VirtualWire("tray0", "feig", FeigReader())
+    run(wire, 0, SECOND)
+    wire.perform("deaf", SECOND)
+    lost = [each for each in run(wire, SECOND, 60 * SECOND) if isinstance(each, DeviceLost)]
+    assert [each.cause for each in lost] == ["timeout"]
+    wire.perform("hear", 60 * SECOND)
+    assert any(isinstance(each, DeviceUp) for each in run(wire, 60 * SECOND, 70 * SECOND))
+
+
+def test_tags_and_keys() -> None:
+    wire = VirtualWire("tray0", "feig", FeigReader(), piece=1)
+    run(wire, 0, SECOND)
+    wire.perform("put", SECOND, channel="0", tags=["E00401000000000A"])
+    seen = [each.tags for each in run(wire, SECOND, 3 * SECOND) if isinstance(each, TagsSeen)]
+    assert seen[-1] == {"E00401000000000A"}
+
+    keys = VirtualWire("keys0", "keypad", Keypad())
+    keys.pump(0)
+    keys.perform("tap", 0, keys=["7", "FOLD"])
+    told = [each for each in keys.pump(0) if isinstance(each, KeyPressed | KeyReleased)]
+    assert [each.key for each in told] == ["7", "7", "FOLD", "FOLD"]
+
+
+def test_an_act_that_cannot_be_done_is_named() -> None:
+    wire = VirtualWire("keys0", "keypad", Keypad())
+    with pytest.raises(RigError, match="correct the arguments"):
+        wire.perform("press", 0, key="PANIC")
+    with pytest.raises(RigError, match="a keypad knows no 'slide'"):
+        wire.perform("slide", 0)
+
+
+TROUBLES = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["unplug", "plug", "reset", "jam", "clear", "deaf", "hear", "commit"]), st.just({})),
+        st.tuples(st.sampled_from(["corrupt", "drop"]), st.fixed_dictionaries({"frames": st.integers(1, 3)})),
+        st.tuples(
+            st.just("noise"), st.fixed_dictionaries({"bytes": st.binary(min_size=1, max_size=20).map(bytes.hex)})
+        ),
+        st.tuples(st.just("slide"), st.fixed_dictionaries({"card": st.sampled_from(FILLER)})),
+    ),
+    max_size=40,
+)
+
+
+@given(TROUBLES, st.sampled_from([None, 1, 3, 17]))
+def test_whatever_happens_every_card_comes_once_and_in_order(
+    troubles: list[tuple[str, dict[str, Any]]], piece: int | None
+) -> None:
+    wire = VirtualWire("shoe0", "shoe", loaded_shoe(), piece=piece)
+    slid: list[str] = []
+    cards: list[CardSeen] = []
+    numbers: list[int] = []
+    now = committed = 0
+
+    def commit() -> None:
+        nonlocal committed
+        for card in cards[committed:]:
+            wire.acknowledge(card, now)
+        committed = len(cards)
+
+    for what, args in [("hear", {}), *troubles]:
+        if what == "commit":
+            commit()
+        # A jammed shoe gives no card, and what is plugged in cannot be plugged in: not every act can be done.
+        with contextlib.suppress(RigError):
+            if what != "commit" and (card := wire.perform(what, now, **args).get("card")):
+                slid.append(card)
+        for reading in run(wire, now, now + 300 * MS):
+            numbers.append(reading.reading)
+            cards += [reading] if isinstance(reading, CardSeen) else []
+        now += 300 * MS
+
+    for what, args in [("hear", {}), ("corrupt", {"frames": 0}), ("drop", {"frames": 0}), ("unplug", {}), ("plug", {})]:
+        with contextlib.suppress(RigError):
+            wire.perform(what, now, **args)
+    for _ in range(2):
+        for reading in run(wire, now, now + 30 * SECOND):
+            numbers.append(reading.reading)
+            cards += [reading] if isinstance(reading, CardSeen) else []
+        now += 30 * SECOND
+        commit()
+    run(wire, now, now + 10 * SECOND)
+    assert [card.card for card in cards] == slid
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert wire.perform("state", now)["unconfirmed"] == 0
+    assert wire.up
