@@ -123,7 +123,10 @@ class Desk:
 
 def follow_staff(staff: dict[str, str], record: Record) -> None:
     """Keep ``staff`` (person -> role) in step with the records."""
-    if record.type == "staff.assigned":
+    if record.type == "table.opened":
+        # Who was there when the table was opened: their log-ins may lie before what a restart reads.
+        staff.update((person["staff"], person["role"]) for person in record.data["staff"])
+    elif record.type == "staff.assigned":
         staff[record.subject] = record.data["by"]["role"]
     elif record.type == "staff.relieved":
         staff.pop(record.subject, None)
