@@ -65,11 +65,14 @@ class Inbox:
         self._next = 0
         self._changed = threading.Condition()
         self._refused: set[str] = set()
+        self._closed = False
         self.coalesced = 0
 
     def offer(self, reading: Reading) -> bool:
         """Take a reading. ``False`` when the queue is full: offer it again."""
         with self._changed:
+            if self._closed:
+                return False
             if isinstance(reading, TagsSeen):
                 older = self._snapshots.pop((reading.device, reading.channel), None)
                 if older is not None:
@@ -84,9 +87,10 @@ class Inbox:
             return True
 
     def post(self, item: Order | Ask | Notice | Stop, timeout_s: float = 5.0) -> bool:
-        """Take what is no reading, waiting for room. ``False`` when there was none in time."""
+        """Take what is no reading, waiting for room. ``False`` when there was none in time, or it is closed."""
         with self._changed:
-            if not self._changed.wait_for(lambda: len(self._items) < self._size + RESERVE, timeout_s):
+            room = self._changed.wait_for(lambda: self._closed or len(self._items) < self._size + RESERVE, timeout_s)
+            if not room or self._closed:
                 return False
             self._put(item)
             return True
@@ -109,8 +113,9 @@ class Inbox:
             return refused
 
     def close(self) -> list[Item]:
-        """What is still there when nobody will take it any more."""
+        """Take no more. Returns what is still there, which nobody will get."""
         with self._changed:
+            self._closed = True
             left = list(self._items.values())
             self._items.clear()
             self._snapshots.clear()
