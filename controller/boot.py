@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import resource
 import time
 import uuid
 from collections.abc import Sequence
@@ -38,9 +37,14 @@ def since_start_ms() -> int | None:
     return round((time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1000)
 
 
-def memory_mb() -> int:
-    """The most memory this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+def memory_mb() -> int | None:
+    """The most memory this process has had, in MB; ``None`` where the kernel does not say."""
+    try:
+        # Not getrusage: what it says includes the parent's memory from before the exec.
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")), None)
 
 
 def test_ledger_id(settings: Settings) -> str | None:
