@@ -25,7 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if given else 2
     command = parser.parse_args(given[:1]).command
     module, _ = COMMANDS[command]
-    result: int = importlib.import_module(module).main(given[1:])
+    try:
+        result: int = importlib.import_module(module).main(given[1:])
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody left to tell.
+        sys.stderr.close()
+        return 0
     return result
 
 

@@ -8,9 +8,16 @@ from typing import Any
 from controller.ledger.keys import create_auditor_key, create_signing_key
 from simulators.plan import SITE, TABLE, Plan
 
+PATIENCE_MS = {"timeout_ms": 500, "gap_ms": 50}
+"""How long a driver waits for an answer and within one, in real time: the defaults of the drivers."""
 
-def write(plan: Plan, folder: Path, uris: Mapping[str, str], broker: str, version: str, ledger: Path) -> Path:
+
+def write(
+    plan: Plan, folder: Path, uris: Mapping[str, str], broker: str, version: str, ledger: Path, speed: int = 1
+) -> Path:
     """Write all files into ``folder`` and return the table's configuration. Keys lie beside the ledger."""
+    # The table's time runs faster than that of processes and wires: a driver must not lose patience for that.
+    patience = {name: ms * speed for name, ms in PATIENCE_MS.items()}
     (folder / "chips.toml").write_text(_chips(plan), encoding="utf-8")
     (folder / "chips.csv").write_text("tag,chip\n" + "".join(f"{t},{c}\n" for t, c in plan.tags.items()), "utf-8")
     card_key, signing = Path(f"{ledger}.card-key"), Path(f"{ledger}.signing-key")
@@ -41,9 +48,14 @@ def write(plan: Plan, folder: Path, uris: Mapping[str, str], broker: str, versio
         },
         "socket": {"path": str(folder / "feltd.sock")},
         "devices": {
-            "shoe0": {"driver": "shoe", "uri": uris["shoe0"], "channels": {"0": "shoe"}},
+            "shoe0": {"driver": "shoe", "uri": uris["shoe0"], "channels": {"0": "shoe"}, "options": patience},
             "keys0": {"driver": "keypad", "uri": uris["keys0"]},
-            "tray0": {"driver": "feig", "uri": uris["tray0"], "channels": {"0": "tray"}},
+            "tray0": {
+                "driver": "feig",
+                "uri": uris["tray0"],
+                "channels": {"0": "tray"},
+                "options": patience | {"poll_ms": 200 * speed},
+            },
         },
     }
     path = folder / "table.toml"

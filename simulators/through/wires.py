@@ -72,7 +72,7 @@ class WiresStage:
         self._host.do("load", "shoe0", cards=list(FILLER))
         self._host.do("put", "tray0", tags=list(plan.tray))
         uri, version = self._broker.uri, self._broker.versions[0]
-        table = config.write(plan, self._folder, self._host.uris, uri, version, self.ledger)
+        table = config.write(plan, self._folder, self._host.uris, uri, version, self.ledger, self._speed)
         self._daemon = DaemonProcess(table, self._speed)
         self._open.append(self._daemon.stop)
         self._start_daemon()
