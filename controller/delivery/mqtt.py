@@ -148,10 +148,12 @@ class MqttPublisher:
             sink(Answered(session, mid, _key(reason) if reason.is_failure else None))
 
         def on_disconnect(
-            _c: Client, _u: object, _f: DisconnectFlags, reason: ReasonCode, _p: Properties | None
+            _c: Client, _u: object, flags: DisconnectFlags, reason: ReasonCode, _p: Properties | None
         ) -> None:
-            greeting.put((_key(reason), str(reason)))
-            sink(Dropped(session, _key(reason)))
+            # Without a word from the broker paho makes one up.
+            cause = _key(reason) if flags.is_disconnect_packet_from_server else "lost"
+            greeting.put((cause, str(reason)))
+            sink(Dropped(session, cause))
 
         client.on_connect = on_connect
         client.on_publish = on_publish

@@ -5,6 +5,7 @@ new connection begins again with the first row that does not, so a subscriber ca
 bytes, and never misses one or first sees it out of order.
 """
 
+import json
 import queue
 import random
 import sqlite3
@@ -37,6 +38,7 @@ _log = structlog.get_logger("delivery")
 _MARK_AT = 64
 _READ_AT_ONCE = 256
 _TICK_S = 1.0
+_WITHHELD = "record.withheld"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,22 @@ class PumpSettings:
 
 @dataclass(slots=True)
 class _Flight:
-    """What one connection has under way. An entry without a row is a message about ourselves."""
+    """What one connection has under way. An entry without a row is a message about ourselves.
+
+    ``trials`` counts what is under way in place of refused rows, ``held`` are refused rows that wait for the outcome;
+    ``welcome``: one was taken, ``shut_out``: one was refused too. ``refused`` is the last refusal if nothing was taken
+    since, ``moving``: a row was taken, ``news``: what ``link.restored`` will say.
+    """
 
     session: int
     under_way: dict[int, Unsent | None] = field(default_factory=dict)
+    trials: int = 0
+    held: list[tuple[Unsent, str]] = field(default_factory=list)
+    welcome: bool = False
+    shut_out: bool = False
+    refused: str | None = None
+    moving: bool = False
+    news: dict[str, Any] | None = None
     ready: deque[Unsent] = field(default_factory=deque)
     acked: list[int] = field(default_factory=list)
     read_to: int = 0
@@ -70,7 +84,7 @@ class _Flight:
 
     @property
     def empty(self) -> bool:
-        return not (self.under_way or self.ready or self.more)
+        return not (self.under_way or self.ready or self.held or self.more)
 
 
 class Pump:
@@ -173,7 +187,8 @@ class Pump:
             flight.under_way[self._publisher.publish(description)] = None
             self._say(flight, outbox, "ready")
             self._connected = True
-            self._say_restored(outbox)
+            if self._lost_since is not None:
+                flight.news = _about(outbox, self._lost_since, None)
             self._send(flight, outbox)
             while self._flush_until is None or (not flight.empty and time.monotonic() < self._flush_until):
                 self._receive(flight, outbox)
@@ -181,13 +196,23 @@ class Pump:
             self._say(flight, outbox, "disconnected")
             while flight.under_way and time.monotonic() < self._stop_at:
                 self._receive(flight, outbox)
+        except BrokerError as error:
+            # Closed, the connection brings no more outcomes: those that it brought are all in the queue.
+            self._publisher.close()
+            self._last_words(flight, outbox)
+            if flight.refused is not None:
+                raise BrokerError(flight.refused, f"the broker refused us and then: {error}") from error
+            raise
         finally:
             if flight.acked:
                 outbox.mark_acked(flight.acked)
 
     def _send(self, flight: _Flight, outbox: Outbox) -> None:
-        """Fill the window."""
-        while len(flight.under_way) < self._settings.window:
+        """Fill the window: with a single row until the broker has taken one.
+
+        A broker that hangs up on whom it refuses, with more of ours unread, takes its refusal back with it.
+        """
+        while not flight.held and len(flight.under_way) < (self._settings.window if flight.moving else 1):
             if not flight.ready and flight.more:
                 flight.ready.extend(outbox.unsent(flight.read_to, _READ_AT_ONCE))
                 # Fewer than asked for is all there is; a row that comes later comes with a wake.
@@ -208,6 +233,7 @@ class Pump:
         if not flight.under_way:
             flight.moved_at = time.monotonic()
         flight.under_way[token] = item
+        flight.trials += item.type == _WITHHELD
 
     def _receive(self, flight: _Flight, outbox: Outbox) -> None:
         """Wait for an outcome or a wake, take all there are, and mark what is sent."""
@@ -222,6 +248,7 @@ class Pump:
                 self._take(flight, outbox, self._inbox.get_nowait())
         except queue.Empty:
             pass
+        self._say_restored(flight)
         if len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way):
             outbox.mark_acked(flight.acked)
             flight.acked.clear()
@@ -240,29 +267,65 @@ class Pump:
             raise BrokerError(outcome.cause, f"the broker has gone: {outcome.cause}")
         else:
             flight.moved_at = time.monotonic()
-            item = flight.under_way.pop(outcome.token)
-            if outcome.refused is not None:
-                self._refused(flight, outbox, item, outcome)
-            elif item is not None:
-                flight.acked.append(item.row)
-                self._failures = 0
+            self._answer(flight, outbox, outcome)
+            if flight.shut_out:
+                raise BrokerError("refused", "neither a record nor what stands in for it is taken")
+            self._stand_in(flight, outbox)
 
-    def _refused(self, flight: _Flight, outbox: Outbox, item: Unsent | None, outcome: Answered) -> None:
-        """The broker refused a message: say so in its place, and go on with the rest."""
-        cause = outcome.refused or ""
+    def _answer(self, flight: _Flight, outbox: Outbox, outcome: Answered) -> None:
+        """Book what the broker said to one message."""
+        item = flight.under_way.pop(outcome.token)
+        stands_in = item is not None and item.type == _WITHHELD
+        flight.trials -= stands_in
+        if outcome.refused is None:
+            if item is None:
+                return
+            flight.acked.append(item.row)
+            flight.moving, flight.refused, self._failures = True, None, 0
+            if stands_in:
+                flight.welcome = True
+                self._alarm(item)
+            return
+        flight.refused = outcome.refused
         if item is None:
-            _log.warning("the broker refuses our state or description", cause=cause)
-        elif item.type == "record.withheld":
+            _log.warning("the broker refuses our state or description", cause=outcome.refused)
+        elif stands_in:
             # Nothing of ours is welcome: a wrong account or rule at the broker. All is kept until that is put right.
-            raise BrokerError(
-                cause, f"the broker refuses {item.stream} {item.sequence} and what stands for it: {cause}"
-            )
+            outbox.release(item)
+            flight.shut_out = True
         else:
-            instead = outbox.withhold(item, cause)
-            alarm = {"stream": item.stream, "sequence": item.sequence, "type": item.type, "cause": cause}
-            _log.error("the broker refused a record; it is withheld", **alarm)
-            self._notify("record.withheld", alarm)
-            self._publish(flight, outbox, instead)
+            flight.held.append((item, outcome.refused))
+
+    def _stand_in(self, flight: _Flight, outbox: Outbox) -> None:
+        """Publish something in the place of the refused rows: of one at first, to see whether that is welcome."""
+        while flight.held and (flight.welcome or not flight.trials):
+            item, cause = flight.held.pop(0)
+            self._publish(flight, outbox, outbox.withhold(item, cause))
+
+    def _last_words(self, flight: _Flight, outbox: Outbox) -> None:
+        """Book what the broker still said: some hang up on whom they have just refused (mosquitto 2.0.11 does)."""
+        while True:
+            try:
+                outcome = self._inbox.get_nowait()
+            except queue.Empty:
+                break
+            if outcome is None:
+                self._woken = False
+            elif isinstance(outcome, Answered) and outcome.session == flight.session:
+                self._answer(flight, outbox, outcome)
+        if flight.held and not flight.shut_out:
+            outbox.withhold(*flight.held[0])
+
+    def _alarm(self, item: Unsent) -> None:
+        original = json.loads(item.body)["data"]
+        alarm = {
+            "stream": item.stream,
+            "sequence": item.sequence,
+            "type": original["original_type"],
+            "cause": original["cause"],
+        }
+        _log.error("the broker refused a record; it is withheld", **alarm)
+        self._notify(_WITHHELD, alarm)
 
     def _say(self, flight: _Flight, outbox: Outbox, state: State) -> None:
         message = Message(self._topics.state, state_body(state, flight.session, outbox.ledger), retain=True)
@@ -271,16 +334,19 @@ class Pump:
         flight.under_way[token] = None
 
     def _say_lost(self, outbox: Outbox, error: BrokerError) -> None:
-        _log.warning("link lost", cause=error.cause, error=str(error), failures=self._failures)
-        if self._lost_since is None:
+        if self._lost_since is not None:
+            _log.debug("not connected", cause=error.cause, error=str(error), failures=self._failures)
+        else:
+            _log.warning("link lost", cause=error.cause, error=str(error))
             self._lost_since = time_text(time.time_ns())
             self._notify("link.lost", _about(outbox, self._lost_since, error.cause))
 
-    def _say_restored(self, outbox: Outbox) -> None:
-        if self._lost_since is not None:
-            since, self._lost_since = self._lost_since, None
-            _log.info("link restored", since=since)
-            self._notify("link.restored", _about(outbox, since, None))
+    def _say_restored(self, flight: _Flight) -> None:
+        """Events go through again, or would: a broker that only greets us has not restored anything."""
+        if flight.news is not None and (flight.moving or flight.empty):
+            _log.info("link restored", since=self._lost_since)
+            self._notify("link.restored", flight.news)
+            self._lost_since = flight.news = None
 
     def _pause(self) -> None:
         """Wait before the next attempt, awake for ``stop``."""

@@ -77,6 +77,10 @@ class Outbox:
         (kept,) = self._connection.execute("SELECT body FROM withheld WHERE row = ?", (item.row,)).fetchone()
         return Unsent(item.row, item.stream, item.sequence, "record.withheld", kept)
 
+    def release(self, item: Unsent) -> None:
+        """Take back ``withhold``: what stood for the row was refused as well, so nobody has seen it."""
+        self._connection.execute("DELETE FROM withheld WHERE row = ?", (item.row,))
+
     def backlog(self) -> Backlog:
         """Count what is unsent. Takes time in proportion to it."""
         found = self._connection.execute(

@@ -1,0 +1,444 @@
+"""Delivery against a real mosquitto: whatever breaks, every event arrives, in order, with the same bytes."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.contract.integrity import digest
+from controller.contract.state import description_body
+from controller.contract.topics import Topics
+from controller.delivery.errors import BrokerError
+from controller.delivery.mqtt import MqttPublisher, MqttSettings, broker_address
+from controller.delivery.publisher import Message, Outcome, Publisher
+from controller.delivery.pump import Pump, PumpSettings
+from controller.errors import LocalError
+from controller.ledger.outbox import Outbox
+from controller.ledger.store import Ledger
+from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
+from tests.certificates import Authority
+from tests.ledgers import SOURCE, WALL, Desk, hand_records, new_desk, play, record
+from tests.subscribers import Subscriber
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.wires,
+    pytest.mark.skipif(mosquitto_program() is None, reason="mosquitto is not installed"),
+]
+
+TOPICS = Topics(SOURCE, test=True)
+QUICK = PumpSettings(backoff_s=0.02, backoff_cap_s=0.2, ack_timeout_s=1.0)
+
+
+class Rig:
+    """A ledger and its pump. Notices are kept."""
+
+    def __init__(
+        self, desk: Desk, ledger: Ledger, mqtt: MqttPublisher, publisher: Publisher, settings: PumpSettings
+    ) -> None:
+        self.desk = desk
+        self.ledger = ledger
+        self.mqtt = mqtt
+        self.notices: list[tuple[str, Mapping[str, Any]]] = []
+        self.pump = Pump(
+            ledger.path,
+            TOPICS,
+            publisher,
+            notify=lambda kind, data: self.notices.append((kind, data)),
+            description=description_body(SOURCE, ledger.id, test=True, software="0"),
+            settings=settings,
+        )
+
+    def play(self, hands: int = 1) -> None:
+        for _ in range(hands):
+            for rec in hand_records(f"h{self.ledger.row}"):
+                self.ledger.append([rec], WALL)
+                self.pump.wake()
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.notices]
+
+    def bodies(self) -> list[bytes]:
+        return self.ledger.tail(1_000_000)
+
+
+MakeRig = Callable[..., AbstractContextManager[Rig]]
+
+
+class Gate:
+    """A publisher that lets no connection through until the gate is opened: the subscriber is to be there first."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self.publisher: Publisher | None = None
+
+    def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
+        if not self.open:
+            raise BrokerError("refused", "the gate is shut")
+        assert self.publisher is not None
+        self.publisher.connect(session, will, sink)
+
+    def publish(self, message: Message) -> int:
+        assert self.publisher is not None
+        return self.publisher.publish(message)
+
+    def close(self) -> None:
+        assert self.publisher is not None
+        self.publisher.close()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> MakeRig:
+    """Called with a port, makes a rig whose pump is not started."""
+
+    @contextmanager
+    def make(port: int, *, pump: PumpSettings = QUICK, gate: Gate | None = None, **settings: Any) -> Iterator[Rig]:
+        folder = tmp_path / "table"
+        desk = Desk(folder) if folder.exists() else new_desk(folder)
+        publisher = MqttPublisher(MqttSettings("127.0.0.1", port, "feltd-zg1-t07", **settings))
+        if gate is not None:
+            gate.publisher = publisher
+        with desk.open() as ledger:
+            made = Rig(desk, ledger, publisher, gate or publisher, pump)
+            try:
+                yield made
+            finally:
+                assert made.pump.stop(5)
+
+    return make
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[MosquittoBroker]:
+    with MosquittoBroker(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_everything_arrives_in_order_with_birth_and_death(broker: MosquittoBroker, rig: MakeRig, version: str) -> None:
+    with rig(broker.port, version=version) as r, Subscriber(broker.port) as subscriber:
+        play(r.ledger, hands=20)
+        r.pump.start()
+        r.play(5)
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert r.pump.connected
+        assert r.pump.stop(5)
+        wait_until(lambda: subscriber.states()[-1:] == [("disconnected", 1)])
+        assert subscriber.states() == [("init", 1), ("ready", 1), ("disconnected", 1)]
+        first = subscriber.events[0]
+        assert first.topic == "felt-test/v1/zg1/t07/ops/ledger/began"
+        if version == "5":
+            assert first.labels == {"event-id": first.event["id"], "type": "ledger.began", "sequence": "0" * 15 + "1"}
+        assert r.notices == []
+        with Subscriber(broker.port) as late:
+            wait_until(lambda: len(late.heard) == 2, what="the retained state and description")
+            assert {heard.topic.rsplit("/", 1)[1]: heard.retained for heard in late.heard} == {
+                "state": True,
+                "description": True,
+            }
+    with sqlite3.connect(r.desk.path) as connection:
+        assert connection.execute("SELECT count(*) FROM row WHERE acked = 0").fetchone() == (0,)
+    connection.close()
+
+
+def test_the_embedded_broker_will_do(rig: MakeRig) -> None:
+    with AmqttBroker() as broker, rig(broker.port, version="3.1.1") as r:
+        play(r.ledger, hands=3)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+
+
+def hears_more(subscriber: Subscriber, count: int) -> bool:
+    return len(subscriber.events) > count
+
+
+def was_said(subscriber: Subscriber, state: str, session: int) -> bool:
+    return (state, session) in subscriber.states()
+
+
+def unsent(r: Rig) -> int:
+    outbox = Outbox(r.desk.path)
+    try:
+        return outbox.backlog().rows
+    finally:
+        outbox.close()
+
+
+def test_a_broker_that_comes_late_gets_everything(broker: MosquittoBroker, rig: MakeRig) -> None:
+    broker.stop()
+    with rig(broker.port) as r:
+        r.pump.start()
+        r.play(3)
+        wait_until(lambda: r.kinds() == ["link.lost"])
+        before = r.pump.progress()
+        wait_until(lambda: r.pump.progress() > before, what="progress although there is no broker")
+        broker.start()
+        with Subscriber(broker.port) as subscriber:
+            wait_until(lambda: r.kinds() == ["link.lost", "link.restored"])
+            wait_until(lambda: unsent(r) == 0)
+            assert subscriber.states()[-1][0] == "ready"
+        lost, restored = (data for _, data in r.notices)
+        assert lost["cause"] == "refused"
+        assert restored["since"] == lost["since"]
+        assert restored["queued"] == r.ledger.row
+        assert restored["range"]["ops"] == {"from": f"{1:016d}", "to": f"{r.ledger.head('ops').sequence:016d}"}
+        json.dumps(dict(restored))
+
+
+@pytest.mark.parametrize("how", ["kill", "stop"])
+def test_a_broker_that_is_restarted_in_the_stream(broker: MosquittoBroker, rig: MakeRig, how: str) -> None:
+    gate = Gate()
+    with rig(broker.port, gate=gate) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        for _ in range(3):
+            before = len(subscriber.events)
+            r.play(10)
+            wait_until(partial(hears_more, subscriber, before + 20))
+            gate.open = False
+            getattr(broker, how)()
+            r.play(5)
+            broker.start()
+            subscriber.resume()
+            gate.open = True
+        r.play(2)
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert [session for state, session in subscriber.states() if state == "ready"][-1] >= 4
+        assert r.kinds() == ["link.lost", "link.restored"] * 3
+
+
+def test_a_publisher_that_is_killed_in_the_stream(broker: MosquittoBroker, tmp_path: Path) -> None:
+    desk = new_desk(tmp_path / "table")
+    command = [sys.executable, "-m", "tests.publishing_process", str(desk.folder), str(broker.port)]
+    with Subscriber(broker.port) as subscriber:
+        for number, stop_after in enumerate((3, 11, 23), start=1):
+            process = subprocess.Popen([*command, "100000"], stdout=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            for _ in range(stop_after):
+                assert process.stdout.readline()
+            wait_until(partial(was_said, subscriber, "ready", number), what="a connection")
+            process.kill()
+            process.wait(10)
+            process.stdout.close()
+            wait_until(partial(was_said, subscriber, "lost", number), what="the last will")
+        done = subprocess.run([*command, "3"], capture_output=True, text=True, timeout=60, check=True)
+        assert "stopped" in done.stdout
+        with desk.open() as ledger:
+            bodies = ledger.tail(1_000_000)
+            # Opening signed nothing and wrote nothing: what is there is what was published.
+            assert subscriber.wait_for(len(bodies)) == bodies
+        assert [state for state, _ in subscriber.states()][-3:] == ["init", "ready", "disconnected"]
+        sessions = [session for _, session in subscriber.states()]
+        assert sessions == sorted(sessions)
+
+
+def rules(*lines: str) -> str:
+    return "".join(f"topic {line}\n" for line in ("read #", *lines))
+
+
+@contextmanager
+def guarded(folder: Path, *lines: str) -> Iterator[MosquittoBroker]:
+    """A broker with access rules; they can be written again."""
+    (folder / "acl").write_text(rules(*lines))
+    with MosquittoBroker(folder, extra=f"acl_file {folder / 'acl'}\n") as made:
+        yield made
+
+
+def test_a_refused_event_is_withheld_and_the_rest_goes_on(tmp_path: Path, rig: MakeRig) -> None:
+    topic = TOPICS.event("play", "action.taken")
+    with (
+        guarded(tmp_path, f"deny {topic}", f"write {TOPICS.base}/#") as broker,
+        rig(broker.port) as r,
+        Subscriber(broker.port) as subscriber,
+    ):
+        r.pump.start()
+        r.play(4)
+        heard = subscriber.wait_for(r.ledger.row)
+        assert unsent(r) == 0 or wait_until(lambda: unsent(r) == 0)
+        originals = {json.loads(body)["id"]: body for body in r.bodies()}
+        refused = [body for body in originals.values() if json.loads(body)["type"] == "action.taken"]
+        assert len(refused) == 4
+        withheld = [json.loads(body) for body in heard if json.loads(body)["type"] == "record.withheld"]
+        assert [event["data"]["original_sha256"] for event in withheld] == [digest(body) for body in refused]
+        assert {event["data"]["cause"] for event in withheld} == {"not_authorized"}
+        assert {event["id"] for event in withheld} == {json.loads(body)["id"] for body in refused}
+        arrived = {json.loads(body)["id"]: body for body in heard}
+        assert set(arrived) == set(originals)
+        assert all(arrived[name] == body for name, body in originals.items() if body not in refused)
+        alarms = [data for kind, data in r.notices if kind == "record.withheld"]
+        assert [alarm["type"] for alarm in alarms] == ["action.taken"] * 4
+
+
+def test_a_broker_that_refuses_all_gets_it_when_its_rules_are_mended(tmp_path: Path, rig: MakeRig) -> None:
+    with (
+        guarded(tmp_path, f"write {TOPICS.state}", f"write {TOPICS.description}") as broker,
+        rig(broker.port) as r,
+        Subscriber(broker.port) as subscriber,
+    ):
+        r.play(2)
+        r.pump.start()
+        wait_until(lambda: r.kinds() == ["link.lost"])
+        wait_until(lambda: [state for state, _ in subscriber.states()].count("ready") > 3, what="some attempts")
+        assert r.kinds() == ["link.lost"], "that the broker greets us restores nothing"
+        assert r.notices[0][1]["cause"] == "not_authorized"
+        assert unsent(r) == r.ledger.row
+        (tmp_path / "acl").write_text(rules(f"write {TOPICS.base}/#"))
+        broker.reload()
+        heard = subscriber.wait_for(r.ledger.row)
+        assert {json.loads(body)["id"] for body in heard} == {json.loads(body)["id"] for body in r.bodies()}
+
+
+def test_a_frozen_broker_is_given_up_and_taken_again(broker: MosquittoBroker, rig: MakeRig) -> None:
+    gate = Gate()
+    with rig(broker.port, gate=gate, connect_timeout_s=0.5) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        r.play(2)
+        wait_until(lambda: unsent(r) == 0)
+        broker.freeze()
+        gate.open = False
+        r.play(2)
+        wait_until(lambda: r.kinds() == ["link.lost"])
+        assert r.notices[0][1]["cause"] == "silent"
+        gate.open = True
+        broker.thaw()
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+
+
+def test_a_dead_network_thread_is_noticed_and_replaced(broker: MosquittoBroker, rig: MakeRig) -> None:
+    """The client says it is connected and takes publishes, but nobody is there to send them."""
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        r.play(1)
+        wait_until(lambda: unsent(r) == 0)
+        client = r.mqtt._client
+        assert client is not None
+        thread = client._thread
+        assert thread is not None
+        client._thread_terminate = True
+        thread.join(10)
+        assert client.is_connected()
+        r.play(3)
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert subscriber.states()[-1] == ("ready", 2)
+
+
+def test_an_idle_connection_proves_that_it_lives(broker: MosquittoBroker, rig: MakeRig) -> None:
+    patience = PumpSettings(heartbeat_s=0.1, ack_timeout_s=0.3, backoff_s=0.01)
+    with rig(broker.port, pump=patience) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        wait_until(lambda: [heard for heard in subscriber.heard if b'"ready"' in heard.body][2:], what="heartbeats")
+        client = r.mqtt._client
+        assert client is not None
+        client._thread_terminate = True
+        wait_until(lambda: subscriber.states()[-1] == ("ready", 2), what="a new connection with nothing to send")
+
+
+def test_a_wrong_password_is_told(tmp_path: Path, rig: MakeRig) -> None:
+    passwords = tmp_path / "passwords"
+    subprocess.run(["mosquitto_passwd", "-b", "-c", str(passwords), "t07", "right"], check=True)
+    basic = "listener {port} {host}\nallow_anonymous false\nuser root\npersistence false\n"
+    with MosquittoBroker(tmp_path, basic=basic, extra=f"password_file {passwords}\n") as broker:
+        with rig(broker.port, username="t07", password="wrong") as r:
+            r.pump.start()
+            wait_until(lambda: r.kinds() == ["link.lost"])
+            assert r.notices[0][1]["cause"] in ("not_authorized", "bad_user_name_or_password")
+        settings = MqttSettings("127.0.0.1", broker.port, "x", username="t07", password="right")
+        assert "right" not in repr(settings)
+        publisher = MqttPublisher(settings)
+        publisher.connect(1, Message("x", b""), lambda outcome: None)
+        publisher.close()
+
+
+# paho leaves it to the garbage collector to close a socket whose handshake failed.
+@pytest.mark.filterwarnings("ignore:.*SSLSocket:pytest.PytestUnraisableExceptionWarning")
+def test_tls_with_certificates_on_both_sides(tmp_path: Path, rig: MakeRig) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("broker", "127.0.0.1")
+    ours, our_key = authority.issue("t07")
+    basic = (
+        "listener {port} {host}\nallow_anonymous true\nuser root\npersistence false\nrequire_certificate true\n"
+        f"cafile {authority.file}\ncertfile {certificate}\nkeyfile {key}\n"
+    )
+    with MosquittoBroker(tmp_path, basic=basic) as broker:
+        known: dict[str, Any] = {"tls": True, "ca": authority.file}
+        with rig(broker.port, **known) as r:
+            r.pump.start()
+            wait_until(lambda: r.kinds() == ["link.lost"], what="a refusal without a certificate")
+        with rig(broker.port, certificate=ours, key=our_key, **known) as r:
+            r.pump.start()
+            wait_until(lambda: unsent(r) == 0)
+        stranger = Authority(tmp_path / "table")
+        publisher = MqttPublisher(MqttSettings("127.0.0.1", broker.port, "x", tls=True, ca=stranger.file))
+        with pytest.raises(BrokerError, match="certificate verify failed"):
+            publisher.connect(1, Message("x", b""), lambda outcome: None)
+    with pytest.raises(LocalError, match=r"broker\.ca"):
+        MqttPublisher(MqttSettings("127.0.0.1", 1, "x", tls=True, ca=tmp_path / "none"))
+
+
+def test_stopping_flushes_and_is_bounded(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        r.play(50)
+        assert r.pump.stop(20)
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+
+
+def test_stopping_without_a_broker_ends_at_once(broker: MosquittoBroker, rig: MakeRig) -> None:
+    broker.stop()
+    with rig(broker.port, pump=PumpSettings(backoff_s=60, backoff_cap_s=60)) as r:
+        r.pump.start()
+        wait_until(lambda: r.kinds() == ["link.lost"])
+        started = time.monotonic()
+        assert r.pump.stop(30)
+        assert time.monotonic() - started < 20, "it did not wait for the next attempt"
+
+
+def test_an_outbox_that_cannot_be_marked_repeats_and_loses_nothing(
+    broker: MosquittoBroker, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Outbox.mark_acked
+    failures = iter([True, True])
+
+    def fail_twice(self: Outbox, rows: list[int]) -> None:
+        if next(failures, False):
+            raise sqlite3.OperationalError("disk I/O error")
+        real(self, rows)
+
+    monkeypatch.setattr(Outbox, "mark_acked", fail_twice)
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        r.play(2)
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        wait_until(lambda: unsent(r) == 0)
+        assert "outbox.failed" in r.kinds()
+        r.ledger.append([record("seat.taken", seat=1)], WALL)
+        r.pump.wake()
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+
+
+@pytest.mark.parametrize(
+    ("uri", "address"),
+    [
+        ("mqtt://broker", ("broker", 1883, False)),
+        ("mqtts://broker", ("broker", 8883, True)),
+        ("mqtt://127.0.0.1:2883/", ("127.0.0.1", 2883, False)),
+        ("mqtts://[::1]:99", ("::1", 99, True)),
+    ],
+)
+def test_a_broker_address(uri: str, address: tuple[str, int, bool]) -> None:
+    assert broker_address(uri) == address
+
+
+@pytest.mark.parametrize(
+    "uri", ["broker", "http://broker", "mqtt://", "mqtt://b:x", "mqtt://b:99999", "mqtt://b/t", "mqtt://u@b"]
+)
+def test_a_wrong_broker_address(uri: str) -> None:
+    with pytest.raises(LocalError, match=r"broker\.uri"):
+        broker_address(uri)
