@@ -104,7 +104,10 @@ class Vault:
         return content
 
     def retire(self, hand: str) -> None:
-        """Delete what could open the hand's secrets on this device. The row stays: the key is not made again."""
+        """Delete what could open the hand's secrets on this device. The row stays: the key is not made again.
+
+        The file's write-ahead log can hold the wrapped key until the next checkpoint overwrites it.
+        """
         self._connection.execute(
             "INSERT INTO hand_key (hand) VALUES (?) ON CONFLICT (hand) DO UPDATE SET restart = NULL",
             (hand,),

@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,18 +14,16 @@ from typing import Any
 import pytest
 
 from controller.contract.integrity import digest
-from controller.contract.state import description_body
-from controller.contract.topics import Topics
 from controller.delivery.errors import BrokerError
-from controller.delivery.mqtt import MqttPublisher, MqttSettings, broker_address
-from controller.delivery.publisher import Message, Outcome, Publisher
-from controller.delivery.pump import Pump, PumpSettings
+from controller.delivery.mqtt import MqttPublisher, MqttSettings
+from controller.delivery.publisher import Message
+from controller.delivery.pump import PumpSettings
 from controller.errors import LocalError
 from controller.ledger.outbox import Outbox
-from controller.ledger.store import Ledger
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
 from tests.certificates import Authority
-from tests.ledgers import SOURCE, WALL, Desk, hand_records, new_desk, play, record
+from tests.delivering import TOPICS, Gate, Rig, make_rig, unsent
+from tests.ledgers import WALL, new_desk, play, record
 from tests.subscribers import Subscriber
 from tests.waiting import wait_until
 
@@ -34,86 +32,13 @@ pytestmark = [
     pytest.mark.skipif(mosquitto_program() is None, reason="mosquitto is not installed"),
 ]
 
-TOPICS = Topics(SOURCE, test=True)
-QUICK = PumpSettings(backoff_s=0.02, backoff_cap_s=0.2, ack_timeout_s=1.0)
-
-
-class Rig:
-    """A ledger and its pump. Notices are kept."""
-
-    def __init__(
-        self, desk: Desk, ledger: Ledger, mqtt: MqttPublisher, publisher: Publisher, settings: PumpSettings
-    ) -> None:
-        self.desk = desk
-        self.ledger = ledger
-        self.mqtt = mqtt
-        self.notices: list[tuple[str, Mapping[str, Any]]] = []
-        self.pump = Pump(
-            ledger.path,
-            TOPICS,
-            publisher,
-            notify=lambda kind, data: self.notices.append((kind, data)),
-            description=description_body(SOURCE, ledger.id, test=True, software="0"),
-            settings=settings,
-        )
-
-    def play(self, hands: int = 1) -> None:
-        for _ in range(hands):
-            for rec in hand_records(f"h{self.ledger.row}"):
-                self.ledger.append([rec], WALL)
-                self.pump.wake()
-
-    def kinds(self) -> list[str]:
-        return [kind for kind, _ in self.notices]
-
-    def bodies(self) -> list[bytes]:
-        return self.ledger.tail(1_000_000)
-
-
 MakeRig = Callable[..., AbstractContextManager[Rig]]
-
-
-class Gate:
-    """A publisher that lets no connection through until the gate is opened: the subscriber is to be there first."""
-
-    def __init__(self) -> None:
-        self.open = True
-        self.publisher: Publisher | None = None
-
-    def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
-        if not self.open:
-            raise BrokerError("refused", "the gate is shut")
-        assert self.publisher is not None
-        self.publisher.connect(session, will, sink)
-
-    def publish(self, message: Message) -> int:
-        assert self.publisher is not None
-        return self.publisher.publish(message)
-
-    def close(self) -> None:
-        assert self.publisher is not None
-        self.publisher.close()
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> MakeRig:
     """Called with a port, makes a rig whose pump is not started."""
-
-    @contextmanager
-    def make(port: int, *, pump: PumpSettings = QUICK, gate: Gate | None = None, **settings: Any) -> Iterator[Rig]:
-        folder = tmp_path / "table"
-        desk = Desk(folder) if folder.exists() else new_desk(folder)
-        publisher = MqttPublisher(MqttSettings("127.0.0.1", port, "feltd-zg1-t07", **settings))
-        if gate is not None:
-            gate.publisher = publisher
-        with desk.open() as ledger:
-            made = Rig(desk, ledger, publisher, gate or publisher, pump)
-            try:
-                yield made
-            finally:
-                assert made.pump.stop(5)
-
-    return make
+    return partial(make_rig, tmp_path / "table")
 
 
 @pytest.fixture
@@ -162,14 +87,6 @@ def hears_more(subscriber: Subscriber, count: int) -> bool:
 
 def was_said(subscriber: Subscriber, state: str, session: int) -> bool:
     return (state, session) in subscriber.states()
-
-
-def unsent(r: Rig) -> int:
-    outbox = Outbox(r.desk.path)
-    try:
-        return outbox.backlog().rows
-    finally:
-        outbox.close()
 
 
 def test_a_broker_that_comes_late_gets_everything(broker: MosquittoBroker, rig: MakeRig) -> None:
@@ -421,24 +338,3 @@ def test_an_outbox_that_cannot_be_marked_repeats_and_loses_nothing(
         r.ledger.append([record("seat.taken", seat=1)], WALL)
         r.pump.wake()
         assert subscriber.wait_for(r.ledger.row) == r.bodies()
-
-
-@pytest.mark.parametrize(
-    ("uri", "address"),
-    [
-        ("mqtt://broker", ("broker", 1883, False)),
-        ("mqtts://broker", ("broker", 8883, True)),
-        ("mqtt://127.0.0.1:2883/", ("127.0.0.1", 2883, False)),
-        ("mqtts://[::1]:99", ("::1", 99, True)),
-    ],
-)
-def test_a_broker_address(uri: str, address: tuple[str, int, bool]) -> None:
-    assert broker_address(uri) == address
-
-
-@pytest.mark.parametrize(
-    "uri", ["broker", "http://broker", "mqtt://", "mqtt://b:x", "mqtt://b:99999", "mqtt://b/t", "mqtt://u@b"]
-)
-def test_a_wrong_broker_address(uri: str) -> None:
-    with pytest.raises(LocalError, match=r"broker\.uri"):
-        broker_address(uri)
