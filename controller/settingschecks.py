@@ -17,7 +17,7 @@ from controller.faults import Fault, did_you_mean, unreadable
 from controller.tablefile import BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile
 from drivers import catalog
 from drivers.errors import ConfigError
-from drivers.link import SerialAddress, UsbAddress, UsbIpAddress, parse_address
+from drivers.link import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 
 PLACES = re.compile(r"shoe|board|burn|muck|stub|pot|rake|tips|drop|tray|button|discard|(?:seat|stack|bet):([1-9]\d?)")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -44,8 +44,8 @@ def flat(override: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def kind_of(driver: str) -> str:
-    """What sensing may expect from a driver's device: ``shoe``, ``keypad``, ``reader``."""
-    return driver if driver in ("shoe", "keypad") else "reader"
+    """What sensing may expect from a driver's device: ``shoe``, ``keypad``, ``reader``, ``camera``."""
+    return catalog.role(driver)
 
 
 def _money(file: str, limits: LimitsFile | None, profile: Profile | None, chipset: Chipset | None) -> Iterator[Fault]:
@@ -161,7 +161,7 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
         if device is None:
             continue
         yield from _driver(file, key, name, device)
-        if device.driver in catalog.DRIVERS:
+        if device.driver in catalog.names():
             kinds.append(kind_of(device.driver))
         yield from _address(file, key, device, test, where)
         for channel, place in device.channels.items():
@@ -179,8 +179,8 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
 
 
 def _driver(file: str, key: str, name: str, device: DeviceFile) -> Iterator[Fault]:
-    if device.driver not in catalog.DRIVERS:
-        remedy = f"no such driver: {did_you_mean(device.driver, catalog.DRIVERS)}"
+    if device.driver not in catalog.names():
+        remedy = f"no such driver: {did_you_mean(device.driver, catalog.names())}"
         yield Fault(file, f"{key}.driver", f'"{device.driver}"', remedy)
         return
     try:
@@ -188,7 +188,7 @@ def _driver(file: str, key: str, name: str, device: DeviceFile) -> Iterator[Faul
     except ConfigError as error:
         for fault in (error, *error.also):
             option = fault.name.removeprefix(f"{name}.")
-            part = "" if option.startswith("expect.") else "options."
+            part = "" if option == "driver" or option.startswith("expect.") else "options."
             yield Fault(file, f"{key}.{part}{option}", str(fault.value), fault.remedy)
 
 
@@ -201,6 +201,8 @@ def _address(file: str, key: str, device: DeviceFile, test: bool, where: dict[ob
     match address:
         case SerialAddress(path=path):
             same: object = os.path.realpath(path)
+        case TcpAddress(host=host, port=port):
+            same = (host, port)
         case UsbAddress(vendor=vendor, product=product, serial=serial, interface=interface):
             same = (vendor, product, serial, interface)
         case UsbIpAddress(host=host, port=port, busid=busid, interface=interface):

@@ -7,6 +7,7 @@ fake clock and on real wires.
 from collections.abc import Callable
 from dataclasses import replace
 
+from drivers.conflicts import Conflicts
 from drivers.conversation import Conversation, Step
 from drivers.errors import DeviceError
 from drivers.readings import DeviceFault, DeviceLost, DeviceUp, Reading, TagsSeen
@@ -29,6 +30,7 @@ class Attendant:
         self._reading = 0
         self._attempt = 0
         self._told_lost = False
+        self._conflicts = Conflicts(device)
         self.up = False
 
     def opening(self) -> None:
@@ -37,6 +39,7 @@ class Attendant:
 
     def opened(self, now: int) -> Step:
         """The link is open: the conversation begins."""
+        self._conflicts.forget()
         return self._guarded(lambda: self._conversation.start(now))
 
     def received(self, data: bytes, now: int) -> Step:
@@ -78,7 +81,8 @@ class Attendant:
             where = traceback.tb_frame.f_globals.get("__name__", "?") if traceback else "?"
             detail = f"{raised} at {where}:{line}; the driver starts over"
             return Step((DeviceFault(self._device, self._next(), "protocol", detail),), failed="refused")
-        return replace(step, readings=tuple(self._stamped(reading) for reading in step.readings))
+        told = [each for reading in step.readings for each in (reading, *self._conflicts.found(reading))]
+        return replace(step, readings=tuple(self._stamped(reading) for reading in told))
 
     def _stamped(self, reading: Reading) -> Reading:
         number = self._next()

@@ -17,13 +17,15 @@ class Step:
 
     ``send`` are whole frames in order; ``deadline`` is the monotonic time in ns at which ``tick`` is due, or
     ``None``. ``failed`` is set when the device is deaf, wrong or beyond repair, and names the cause as
-    ``DeviceLost`` spells it: the supervisor closes the link and starts over.
+    ``DeviceLost`` spells it: the supervisor closes the link and starts over. ``baud`` is the line speed to
+    change to before ``send``; links without a line ignore it.
     """
 
     readings: tuple[Reading, ...] = ()
     send: tuple[bytes, ...] = ()
     deadline: int | None = None
     failed: str | None = None
+    baud: int | None = None
 
 
 class Conversation(Protocol):

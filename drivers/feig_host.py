@@ -30,6 +30,7 @@ from drivers.feig import (
 from drivers.host import Host
 from drivers.options import Options
 from drivers.readings import Reading, TagsSeen
+from drivers.telling import Teller
 
 
 class _Stage(Enum):
@@ -88,8 +89,8 @@ class FeigHost(Host):
         self._timeout = given.milliseconds("timeout_ms", 500)
         self._gap = given.milliseconds("gap_ms", 50)
         self._retries = given.integer("retries", 3, 1, 100)
-        self._settle = given.milliseconds("settle_ms", 1000)
-        self._repeat = given.milliseconds("repeat_ms", 5000)
+        settle = given.milliseconds("settle_ms", 1000)
+        repeat = given.milliseconds("repeat_ms", 5000)
         self._address = given.integer("address", BROADCAST, 0, BROADCAST)
         self._advanced = given.flag("advanced", False)
         self._antennas = given.numbers("antennas", 1, 8)
@@ -103,9 +104,7 @@ class FeigHost(Host):
         self._version = SoftwareVersion(0, 0, 0, 0, 0, 0)
         self._announce = True
         self._found: dict[str, frozenset[int]] = {}
-        self._told: dict[str, tuple[frozenset[str], bool]] = {}
-        self._told_at: dict[str, int] = {}
-        self._changed_at: dict[str, int] = {}
+        self._teller = Teller(settle, repeat)
 
     def start(self, now: int) -> Step:
         """Forget all that was known of the field and ask who is there."""
@@ -152,7 +151,7 @@ class FeigHost(Host):
 
     def _identify(self, now: int) -> None:
         self._misses = 0
-        self._told.clear()
+        self._teller.forget()
         self._ask(_Stage.VERSION, now)
 
     def _inventory(self, now: int) -> None:
@@ -302,17 +301,8 @@ class FeigHost(Host):
             self._tell_channel(str(number), tags, complete, now)
 
     def _tell_channel(self, channel: str, tags: frozenset[str], complete: bool, now: int) -> None:
-        """Tell a change at once, and again until it has settled; an idle field only now and then."""
-        said = (tags, complete)
-        if self._told.get(channel) != said:
-            self._told[channel] = said
-            self._changed_at[channel] = now
-        elif now < self._changed_at[channel] + self._settle:
-            pass
-        elif now < self._told_at[channel] + self._repeat:
-            return
-        self._told_at[channel] = now
-        self._readings.append(TagsSeen(self.device, self._number(), channel, tags, complete))
+        if self._teller.worth(channel, (tags, complete), now):
+            self._readings.append(TagsSeen(self.device, self._number(), channel, tags, complete))
 
     def _end(self, now: int) -> Step:
         due = self._due

@@ -24,6 +24,8 @@ class Host:
     """
 
     kind = "device"
+    role = "reader"
+    """What sensing may expect: ``shoe``, ``keypad``, ``reader`` or ``camera``."""
 
     def __init__(self, device: str, path: str, expect: Mapping[str, str] | None) -> None:
         self.device = device

@@ -74,6 +74,7 @@ class KeypadHost(Host):
     """
 
     kind = "keypad"
+    role = "keypad"
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 =============================================== =====================================================
 ``serial:///dev/ttyUSB0?baud=38400&parity=even`` a serial port; also ``bits`` (8) and ``stopbits`` (1)
+``tcp://192.0.2.7:10001``                        a device or a serial server on the network, by number
 ``usb://2341:0001/SERIAL?interface=0``           a USB device; ``detach=yes`` takes it from the kernel
 ``usbip://127.0.0.1:3240/1-1?interface=0``       the same over USB/IP: simulated devices, test mode only
 =============================================== =====================================================
@@ -10,6 +11,7 @@ Every open looks the device up again: a replugged adapter may sit behind the sam
 node. Which device it is, a conversation finds out in-band.
 """
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from typing import Protocol
@@ -38,6 +40,9 @@ class Link(Protocol):
     def write(self, data: bytes) -> None:
         """Send all of ``data``. Raises ``LinkTimeout`` past the link's own deadline, ``LinkLost`` on unplug."""
 
+    def set_baud(self, baud: int) -> None:
+        """Change the speed of the line and forget what came at the old one. Nothing happens without a line."""
+
     def wake(self) -> None:
         """Make the pending read, or else the next one, return at once."""
 
@@ -54,6 +59,14 @@ class SerialAddress:
     bits: int = 8
     parity: str = "none"
     stopbits: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TcpAddress:
+    """A host by its IP address: a table does not wait for a name server."""
+
+    host: str
+    port: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ class UsbIpAddress:
     interface: int = 0
 
 
-Address = SerialAddress | UsbAddress | UsbIpAddress
+Address = SerialAddress | TcpAddress | UsbAddress | UsbIpAddress
 
 
 def parse_address(uri: str, *, test_mode: bool) -> Address:
@@ -93,13 +106,15 @@ def parse_address(uri: str, *, test_mode: bool) -> Address:
     match parts.scheme:
         case "serial":
             return _serial(uri, parts, options)
+        case "tcp":
+            return _tcp(uri, parts, options)
         case "usb":
             return _usb(uri, parts, options)
         case "usbip" if test_mode:
             return _usbip(uri, parts, options)
         case "usbip":
             raise ConfigError("link", uri, "usbip:// is for test mode only; name the real device with usb://")
-    raise ConfigError("link", uri, "must begin with serial://, usb:// or usbip://")
+    raise ConfigError("link", uri, "must begin with serial://, tcp://, usb:// or usbip://")
 
 
 def open_link(uri: str, *, test_mode: bool) -> Link:
@@ -114,6 +129,10 @@ def open_link(uri: str, *, test_mode: bool) -> Link:
             from drivers.seriallink import open_serial
 
             return open_serial(address)
+        case TcpAddress() as address:
+            from drivers.tcplink import open_tcp
+
+            return open_tcp(address)
         case UsbAddress() as address:
             from drivers.usblink import open_usb
 
@@ -136,6 +155,18 @@ def _serial(uri: str, parts: SplitResult, options: dict[str, str]) -> SerialAddr
     )
     _nothing_left(uri, options, ("baud", "bits", "parity", "stopbits"))
     return address
+
+
+def _tcp(uri: str, parts: SplitResult, options: dict[str, str]) -> TcpAddress:
+    remedy = "write the IP address and the port: tcp://192.0.2.7:10001, or tcp://[2001:db8::7]:10001"
+    try:
+        host, port = str(ipaddress.ip_address(parts.hostname or "")), parts.port
+    except ValueError as fault:
+        raise ConfigError("link", uri, remedy) from fault
+    if not port or parts.username is not None or parts.path.strip("/"):
+        raise ConfigError("link", uri, remedy)
+    _nothing_left(uri, options, ())
+    return TcpAddress(host, port)
 
 
 def _usb(uri: str, parts: SplitResult, options: dict[str, str]) -> UsbAddress:
@@ -185,4 +216,4 @@ def _choice(uri: str, options: dict[str, str], name: str, default: str, allowed:
 def _nothing_left(uri: str, options: dict[str, str], known: tuple[str, ...]) -> None:
     for name in options:
         if name not in known:
-            raise ConfigError("link", uri, f"{name!r} is no option here; use {', '.join(known)}")
+            raise ConfigError("link", uri, f"{name!r} is no option here; use {', '.join(known) or 'none'}")

@@ -28,6 +28,30 @@ class CardSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class CardSighted:
+    """A camera saw a card lie, move, turn or leave in one of its regions (``channel``).
+
+    ``object`` is the camera's own number of that piece of pasteboard while it stays in view: the same card,
+    turned over or moved within the region, keeps it. ``card`` is ``"As"``, or ``None`` where its back is up or
+    the face could not be read; ``face`` is ``"up"`` or ``"down"``; ``confidence`` 0..100 is about the face.
+    ``present`` is false once the card has left the region. ``standing`` marks what lay there already when the
+    camera was (re)opened: it is no arrival. ``sequence`` is the camera's own, grows over power cycles, and is
+    what ``acknowledge`` confirms.
+    """
+
+    device: str
+    reading: int
+    channel: str
+    object: int
+    card: str | None
+    face: str
+    confidence: int
+    present: bool
+    standing: bool
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
 class TagsSeen:
     """The tags in one field at one moment: a whole inventory of one channel.
 
@@ -89,8 +113,9 @@ class DeviceLost:
 class DeviceFault:
     """The device is there and in trouble.
 
-    ``fault``: ``jam`` ``lid`` ``empty`` ``reset`` ``noise`` ``overflow`` ``rf`` ``doubtful`` ``protocol``.
-    ``counts`` are the link's counters so far: ``crc resync dropped timeouts``.
+    ``fault``: ``jam`` ``lid`` ``empty`` ``reset`` ``noise`` ``overflow`` ``rf`` ``doubtful`` ``protocol``,
+    ``throttle`` (too hot to read at full duty), ``antenna`` (reflects what it should radiate), ``view`` (a
+    camera that sees too little). ``counts`` are the link's counters so far: ``crc resync dropped timeouts``.
     """
 
     device: str
@@ -109,4 +134,29 @@ class DeviceCleared:
     fault: str
 
 
-Reading = CardSeen | TagsSeen | KeyPressed | KeyReleased | DeviceUp | DeviceLost | DeviceFault | DeviceCleared
+@dataclass(frozen=True, slots=True)
+class DeviceConflict:
+    """Two channels of one device claim the same tag: it can lie in one place only, so neither is to be believed.
+
+    Told once for a tag and its ``channels``; ``DeviceCleared`` with fault ``conflict`` follows when no tag of the
+    device is claimed twice any longer. ``tag`` is for matching inside the process and is never published.
+    """
+
+    device: str
+    reading: int
+    tag: str
+    channels: tuple[str, ...]
+
+
+Reading = (
+    CardSeen
+    | CardSighted
+    | TagsSeen
+    | KeyPressed
+    | KeyReleased
+    | DeviceUp
+    | DeviceLost
+    | DeviceFault
+    | DeviceCleared
+    | DeviceConflict
+)

@@ -70,6 +70,14 @@ class SerialLink:
         except _FAULTS as fault:
             raise LinkLost(f"{self._path}: {fault}") from fault
 
+    def set_baud(self, baud: int) -> None:
+        """See ``Link.set_baud``."""
+        try:
+            self._port.baudrate = baud
+            self._port.reset_input_buffer()
+        except (*_FAULTS, ValueError) as fault:
+            raise LinkLost(f"{self._path}: the port does not take {baud} baud ({fault})") from fault
+
     def wake(self) -> None:
         """See ``Link.wake``."""
         with self._closing:

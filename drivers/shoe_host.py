@@ -37,6 +37,7 @@ class ShoeHost(Host):
     """
 
     kind = "shoe"
+    role = "shoe"
 
     def __init__(
         self,

@@ -186,6 +186,8 @@ class Supervisor:
         self._deadline = step.deadline
         self._failed = self._failed or step.failed
         self._outbox.put(step.readings)
+        if step.baud is not None:
+            link.set_baud(step.baud)
         for frame in step.send:
             link.write(frame)
             self._counts["bytes_out"] += len(frame)

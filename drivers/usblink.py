@@ -94,6 +94,9 @@ class UsbLink:
         if sent != len(data):
             raise LinkTimeout(f"{self._path}: the device took {sent} of {len(data)} bytes")
 
+    def set_baud(self, baud: int) -> None:
+        """See ``Link.set_baud``: USB has no line."""
+
     def wake(self) -> None:
         """See ``Link.wake``."""
         with self._changed:
