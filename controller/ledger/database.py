@@ -19,7 +19,10 @@ def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
     those are allowed. It also does the checkpoints, so that an append seldom waits for one.
     """
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        # Only where there is none: closing a descriptor of the file would take the locks of every other connection
+        # of this process with it, and a reader in another process would then delete the log we write to.
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
