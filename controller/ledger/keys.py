@@ -6,7 +6,7 @@ signing    Ed25519 private key, PEM            on the device; signs the heads of
 auditor    X25519 key pair, PEM                the private half is the auditor's and is not kept on the device
 ========== =================================== ==========================================================
 
-A private file has the mode 0600 or stricter. A systemd credential is such a file.
+A private file has the mode 0600 or stricter; a systemd credential may show 0440.
 """
 
 import os
@@ -146,7 +146,10 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 def _read_private(field_name: str, path: Path) -> bytes:
     content = _read(field_name, path)
     mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077:
+    # Since version 254 systemd hands a credential over by an access list, whose mask shows as the group's right to
+    # read. The folder is closed to all but the service.
+    credential = os.environ.get("CREDENTIALS_DIRECTORY") == str(path.parent)
+    if mode & (0o037 if credential else 0o077):
         raise KeyFileError(field_name, str(path), f"others can read it (mode {mode:04o}); chmod 600 it")
     return content
 
