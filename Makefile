@@ -9,7 +9,7 @@ ROUNDS ?= 20
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: help install demo test test-slow lint format bench soak lock clean mosquitto
+.PHONY: help install demo test test-slow lint format bench soak lock clean peers
 
 help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
@@ -32,20 +32,24 @@ install: $(STAMP)
 demo: $(STAMP)
 	@$(BIN)/feltsim demo
 
-# The integration tests talk to a real broker. Without one they fail and say so; they are never skipped.
-mosquitto:
-	@command -v mosquitto >/dev/null && exit 0; \
+# The integration tests talk to a real broker and have systemd's own tools read the units. Where one of them is missing
+# they fail and say so; they are never skipped.
+peers:
+	@for need in mosquitto:mosquitto systemd-analyze:systemd; do \
+	    command -v $${need%%:*} >/dev/null || missing="$$missing $${need##*:}"; \
+	done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing mosquitto"; apt-get -qq update && \
-	    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends mosquitto >/dev/null; \
+	    echo "installing$$missing"; apt-get -qq update && \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $$missing >/dev/null; \
 	else \
-	    echo "mosquitto is missing: tests with a real broker will fail (Debian: apt-get install mosquitto)"; \
+	    echo "missing:$$missing. Tests that need them will fail (Debian: apt-get install$$missing)"; \
 	fi
 
-test: $(STAMP) mosquitto
+test: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
 
-test-slow: $(STAMP) mosquitto
+test-slow: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m slow
 
 lint: $(STAMP)
