@@ -6,7 +6,7 @@ from typing import Any
 from controller.core.errors import BadCommand
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import dealing, showdown
+from controller.core.rules import showdown, starting
 from controller.core.rulings import rule
 from controller.core.setup import Limits
 
@@ -123,7 +123,7 @@ def open_table(out: Out, command: Command) -> None:
         ],
         "currency": {"code": setup.currency.code, "exponent": setup.currency.exponent},
         "shift": setup.shift,
-        "limits": dealing.limits_data(limits)
+        "limits": starting.limits_data(limits)
         | {
             "structure": profile.structure,
             "raise_cap": profile.raise_cap,
@@ -319,7 +319,7 @@ def settings(out: Out, command: Command) -> None:
     if out.state.hand is not None:
         out.breach("settings_in_hand", "BLOCK", "limits change between hands only")
         return
-    old, new = dealing.limits_data(out.state.limits), dealing.limits_data(limits)
+    old, new = starting.limits_data(out.state.limits), starting.limits_data(limits)
     data = {"old": old, "new": new, "reason": command.reason, "by": _person(command), "basis": "attested"}
     out.emit("play", "settings.changed", out.setup.table, data)
 

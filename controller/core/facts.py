@@ -47,9 +47,44 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class HandAttested:
-    """The dealer attests shuffle and cut (HAND); at a shoe table the blinds and antes due are posted with it."""
+class StakePlaced:
+    """The chips in front of a seat have changed and rest (RFID tables): one movement.
 
+    ``total`` is what lies there in minor units, without what lay there before the round began. ``movements`` counts
+    the movements of this seat in the round. ``spoken`` is what was declared for it by key, if anything.
+    """
+
+    seat: int
+    total: int
+    movements: int = 1
+    spoken: Declared | None = None
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CountsDiffer:
+    """What an antenna sees and what it should see do not agree and do not come to agree (I-15, I-19, I-26).
+
+    ``what``: ``stake`` (chips on their way never arrived), ``payout`` (stacks after the push), ``cards``.
+    """
+
+    what: Literal["stake", "payout", "cards"]
+    seat: int | None
+    expected: int | None
+    seen: int | None
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HandAttested:
+    """The dealer attests shuffle and cut (HAND); at a shoe table the blinds and antes due are posted with it.
+
+    ``stacks`` are the counted stacks by seat, in minor units, where antennas see them.
+    """
+
+    stacks: tuple[tuple[int, int], ...] = ()
     basis: Basis = "keyed"
     evidence: Sources = ()
 
@@ -66,8 +101,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Chips are pushed and cards collected (DONE)."""
+    """Chips are pushed and cards collected (DONE). ``stacks`` as in ``HandAttested``."""
 
+    stacks: tuple[tuple[int, int], ...] = ()
     basis: Basis = "keyed"
     evidence: Sources = ()
 
@@ -122,4 +158,17 @@ class CardDoubtful:
     evidence: Sources = ()
 
 
-Fact = CardCame | Declared | HandAttested | Shown | Finished | Undone | Called | Refused | TrayCounted | CardDoubtful
+Fact = (
+    CardCame
+    | Declared
+    | StakePlaced
+    | CountsDiffer
+    | HandAttested
+    | Shown
+    | Finished
+    | Undone
+    | Called
+    | Refused
+    | TrayCounted
+    | CardDoubtful
+)

@@ -20,7 +20,7 @@ from controller.core.facts import (
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.records import Record
-from controller.core.rules import acting, betting, dealing, showdown
+from controller.core.rules import acting, betting, dealing, showdown, starting
 from controller.core.rules.betting import Bounds
 from controller.core.setup import Setup
 from controller.core.state import State
@@ -80,7 +80,7 @@ class Session:
             case CardDoubtful():
                 self._doubtful(fact)
             case HandAttested():
-                self._used(dealing.attest(out, fact, self._seed))
+                self._used(starting.attest(out, fact, self._seed))
             case Shown():
                 showdown.shown(out, fact)
             case Finished():

@@ -74,6 +74,12 @@ class Timing:
     confirm_ms: int = 3_000
     undo_hold_ms: int = 2_000
     min_confidence: int = 90
+    card_absent_ms: int = 1500
+    chip_absent_ms: int = 10_000
+    clear_ms: int = 1500
+    in_flight_ms: int = 4_000
+    payout_ms: int = 8_000
+    spoken_ms: int = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ class Setup:
 
     site: str
     table: str
-    kind: Literal["shoe"]
+    kind: Literal["shoe", "rfid"]
     seats: int
     profile: Profile
     limits: Limits

@@ -1,16 +1,32 @@
 """The whole core: sensing in front of the rules. A pure function of state and input."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from controller.core import system
+from controller.core.facts import Fact
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.rules import acting
+from controller.core.sensing.rfid_table import RfidTable
 from controller.core.sensing.shoe_table import ShoeTable
 from controller.core.session import Session
 from controller.core.setup import Setup
+from controller.core.state import State
 from drivers.readings import CardSeen, DeviceCleared, DeviceFault, DeviceLost, DeviceUp, Reading
+
+
+class Sensing(Protocol):
+    """What every kind of table offers: readings and time in, facts out. It may look at the state, not change it."""
+
+    def feed(self, reading: Reading, at: int, state: State) -> list[Fact]:
+        """What one reading means."""
+
+    def tick(self, at: int, state: State) -> list[Fact]:
+        """Let time pass up to ``at``."""
+
+    def deadline(self) -> int | None:
+        """When ``tick`` is next due."""
 
 
 class Table:
@@ -19,7 +35,7 @@ class Table:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.session = Session(setup)
-        self._sensing = ShoeTable(setup)
+        self._sensing: Sensing = RfidTable(setup) if setup.kind == "rfid" else ShoeTable(setup)
 
     @classmethod
     def restore(cls, setup: Setup, records: Iterable[Record]) -> "Table":
@@ -59,13 +75,13 @@ class Table:
         return out.records
 
     def _pass_time(self, at: int) -> None:
-        for fact in self._sensing.tick(at):
+        for fact in self._sensing.tick(at, self.session.state):
             self.session.judge(fact)
 
     def _reading(self, reading: Reading, at: int) -> None:
         if isinstance(reading, CardSeen) and reading.sequence <= self.session.state.seen.get(reading.device, 0):
             return  # sent again because its acknowledgement got lost; it is on record already
-        for fact in self._sensing.feed(reading, at):
+        for fact in self._sensing.feed(reading, at, self.session.state):
             self.session.judge(fact)
         if isinstance(reading, DeviceUp | DeviceLost | DeviceFault | DeviceCleared):
             system.device(self.session.out, reading)

@@ -1,12 +1,12 @@
 """The shoe table: cards by the shoe, decisions by the keypad, the tray by its reader. Readings in, facts out."""
 
-from collections import Counter
-
 from controller.core.cards import CARDS
-from controller.core.facts import CardCame, CardDoubtful, Evidence, Fact, TrayCounted
+from controller.core.facts import CardCame, CardDoubtful, Evidence, Fact
+from controller.core.sensing.counting import tray_count
 from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.presence import Presence
 from controller.core.setup import Setup
+from controller.core.state import State
 from drivers.readings import CardSeen, DeviceFault, DeviceLost, KeyPressed, KeyReleased, Reading, TagsSeen
 
 
@@ -20,8 +20,9 @@ class ShoeTable:
         self._newest: dict[str, Evidence] = {}
         self._watched = {(d.name, channel): place for d in setup.devices for channel, place in d.places.items()}
 
-    def feed(self, reading: Reading, at: int) -> list[Fact]:
-        """What one reading means."""
+    def feed(self, reading: Reading, at: int, state: State) -> list[Fact]:
+        """What one reading means. Here it does not depend on the state of the hand."""
+        del state
         # A shoe's own number of a card outlives both processes; the reading's number begins anew with ours.
         number = reading.sequence if isinstance(reading, CardSeen) else reading.reading
         source = Evidence(reading.device, number)
@@ -42,14 +43,15 @@ class ShoeTable:
                 pass
         return []
 
-    def tick(self, at: int) -> list[Fact]:
+    def tick(self, at: int, state: State) -> list[Fact]:
         """Let time pass up to ``at`` (monotonic ns)."""
+        del state
         facts: list[Fact] = []
         for keys in self._keys.values():
             facts += keys.tick(at)
         trays = [(key, place) for key, place in self._places.items() if place.tick(at)]
         for (device, _), place in trays:
-            facts.append(self._count(place, self._newest[device]))
+            facts.append(tray_count(self._setup.chipset, place.settled or frozenset(), self._newest[device]))
         return facts
 
     def deadline(self) -> int | None:
@@ -80,14 +82,6 @@ class ShoeTable:
             self._places[key] = Presence(self._setup.timing.debounce_ms * MS)
         self._newest[reading.device] = source
         self._places[key].seen(reading.tags, reading.complete, at)
-
-    def _count(self, place: Presence, source: Evidence) -> TrayCounted:
-        registry = self._setup.chipset.tags
-        tags = place.settled or frozenset()
-        known = Counter(registry[tag] for tag in tags if tag in registry)
-        unknown = tuple(sorted(tag for tag in tags if tag not in registry))
-        counts = tuple((d.value, known[d.id]) for d in self._setup.chipset.denominations if known[d.id])
-        return TrayCounted(counts, unknown, evidence=(source,))
 
     def _gone(self, device: str) -> None:
         if device in self._keys:

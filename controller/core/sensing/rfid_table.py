@@ -1,0 +1,341 @@
+"""The RFID table: cards and chips speak for themselves; keys say what no antenna sees. Readings in, facts out.
+
+One source decides each act: chips decide stakes, cards decide dealing and folding, keys decide checks and shows.
+A keyed amount is only spoken: it waits for the chips and goes with them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from controller.core.facts import (
+    CardCame,
+    CountsDiffer,
+    Declared,
+    Evidence,
+    Fact,
+    Finished,
+    HandAttested,
+    Refused,
+    Sources,
+    StakePlaced,
+    TrayCounted,
+)
+from controller.core.sensing.counting import tray_count, value
+from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.whereabouts import Whereabouts
+from controller.core.setup import Setup
+from controller.core.state import Hand, State
+from drivers.readings import DeviceFault, DeviceLost, KeyPressed, KeyReleased, Reading, TagsSeen
+
+SPOKEN = ("bet", "raise", "call", "all_in")
+CARD_PLACES = ("seat:", "board", "burn", "muck")
+
+
+@dataclass(slots=True)
+class Spot:
+    """The bet spot of one seat: what was told of it, and what lay there before the round."""
+
+    told: int = 0
+    movements: int = 0
+    changed_at: int | None = None
+    carried: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A finish that waits for the stacks to agree with the award."""
+
+    since: int
+    fact: Finished
+
+
+@dataclass(slots=True)
+class Round:
+    """Which round the spots belong to: with a new one, what lies on them is carried over."""
+
+    hand: str = ""
+    street: str = ""
+    betting: bool = False
+    spots: dict[int, Spot] = field(default_factory=dict)
+
+
+class RfidTable:
+    """The sensing of one RFID table. Nothing here is restored after a crash: places are unknown until inventoried."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._timing = setup.timing
+        self._watched = {(d.name, channel): place for d in setup.devices for channel, place in d.places.items()}
+        self._where = Whereabouts(setup.timing.debounce_ms * MS, self._absent)
+        self._keys: dict[str, Keys] = {}
+        self._spoken: list[tuple[int, Declared]] = []
+        self._round = Round()
+        self._newest: dict[str, Evidence] = {}
+        self._finish: Attempt | None = None
+        self._clear_since: int | None = None
+        self._told_tray: frozenset[str] | None = None
+        self._tray_since = 0
+
+    def _absent(self, tag: str, place: str) -> int:
+        """Cards are missed soon; a chip deep in a stack is missed often and leaves it by showing up elsewhere."""
+        del place
+        card = tag in self._setup.deck.tags
+        return (self._timing.card_absent_ms if card else self._timing.chip_absent_ms) * MS
+
+    # --- readings --------------------------------------------------------------------------------------------
+
+    def feed(self, reading: Reading, at: int, state: State) -> list[Fact]:
+        """What one reading means."""
+        source = Evidence(reading.device, reading.reading)
+        match reading:
+            case KeyPressed(device=device, key=key):
+                return self._key_facts(self._keypad(device).pressed(key, at, source), at)
+            case KeyReleased(device=device, key=key):
+                self._keypad(device).released(key)
+            case TagsSeen():
+                return self._inventory(reading, source, at, state)
+            case DeviceLost(device=device):
+                self._gone(device)
+            case DeviceFault(device=device, fault="reset" | "overflow"):
+                self._gone(device)
+            case _:
+                pass
+        return []
+
+    def _keypad(self, device: str) -> Keys:
+        if device not in self._keys:
+            self._keys[device] = Keys(self._setup.chipset.unit, self._setup.seats, self._timing)
+        return self._keys[device]
+
+    def _key_facts(self, facts: list[Fact], at: int) -> list[Fact]:
+        """Amounts are spoken and wait for chips; HAND and DONE carry the stacks that the antennas see."""
+        out: list[Fact] = []
+        for fact in facts:
+            if isinstance(fact, Declared) and fact.kind in SPOKEN:
+                self._spoken = [s for s in self._spoken if s[1].seat != fact.seat] + [(at, fact)]
+            elif isinstance(fact, HandAttested):
+                out.append(replace(fact, stacks=self.stacks()))
+            elif isinstance(fact, Finished):
+                self._finish = Attempt(at, fact)
+            else:
+                out.append(fact)
+        return out
+
+    def _inventory(self, reading: TagsSeen, source: Evidence, at: int, state: State) -> list[Fact]:
+        place = self._watched.get((reading.device, reading.channel))
+        if place is None:
+            return []
+        self._newest[place] = source
+        ours = [tag for tag in reading.tags if tag in self._setup.deck.tags or tag in self._setup.chipset.tags]
+        self._where.inventory(place, ours, at, complete=reading.complete)
+        return self.tick(at, state)
+
+    def _gone(self, device: str) -> None:
+        if device in self._keys:
+            self._keys[device].lost()
+        self._where.forget(place for (name, _), place in self._watched.items() if name == device)
+
+    # --- time ------------------------------------------------------------------------------------------------
+
+    def tick(self, at: int, state: State) -> list[Fact]:
+        """Let time pass up to ``at`` (monotonic ns)."""
+        facts: list[Fact] = []
+        for keys in self._keys.values():
+            facts += self._key_facts(keys.tick(at), at)
+        self._follow(state)
+        for tag, before, after in self._where.tick(at):
+            facts += self._moved(tag, before, after, at, state)
+        facts += self._stakes(at, state)
+        facts += self._lapse(at)
+        facts += self._closing(at, state)
+        facts += self._tray(at)
+        return facts
+
+    def deadline(self) -> int | None:
+        """When ``tick`` is next due, in monotonic ns."""
+        times = [k.deadline() for k in self._keys.values()] + [self._where.deadline()]
+        times += [
+            s.changed_at + self._timing.merge_ms * MS for s in self._round.spots.values() if s.changed_at is not None
+        ]
+        times += [at + self._timing.spoken_ms * MS for at, _ in self._spoken]
+        if self._finish is not None:
+            times.append(self._finish.since + self._timing.payout_ms * MS)
+        if self._clear_since is not None:
+            times.append(self._clear_since + self._timing.clear_ms * MS)
+        if self._told_tray != self._where.at("tray"):
+            times.append(self._tray_since + self._timing.debounce_ms * MS)
+        return min((t for t in times if t is not None), default=None)
+
+    def _follow(self, state: State) -> None:
+        """A new round carries over what lies on the spots; a street's end makes their chips the pot's."""
+        hand = state.hand
+        name, street = (hand.id, hand.street) if hand is not None else ("", "")
+        betting = hand is not None and hand.phase in ("deal", "bet")
+        if (name, street, betting) == (self._round.hand, self._round.street, self._round.betting):
+            return
+        starts = name != self._round.hand and hand is not None
+        self._round = Round(name, street, betting, self._round.spots if starts else {})
+        if not starts:
+            for seat in range(1, self._setup.seats + 1):
+                carried = self._where.at(f"bet:{seat}")
+                if carried:
+                    self._round.spots[seat] = Spot(carried=carried)
+
+    # --- cards -----------------------------------------------------------------------------------------------
+
+    def _moved(self, tag: str, before: str | None, after: str | None, at: int, state: State) -> list[Fact]:
+        if tag in self._setup.deck.tags:
+            return self._card_moved(self._setup.deck.tags[tag], after, state)
+        for place in (before, after):
+            if place is not None and place.startswith("bet:"):
+                self._spot(int(place[4:])).changed_at = at
+            if place == "tray":
+                self._tray_since = at
+        return []
+
+    def _card_moved(self, card: str, after: str | None, state: State) -> list[Fact]:
+        if after is None:
+            return []
+        source = (self._newest[after],)
+        hand = state.hand
+        if hand is not None and _dealt(hand, card):
+            return self._card_again(hand, card, after, source)
+        if after.startswith("seat:"):
+            return [CardCame("seat", card, int(after[5:]), evidence=source)]
+        if after in ("board", "burn"):
+            return [CardCame(after, card, evidence=source)]
+        return []
+
+    def _card_again(self, hand: Hand, card: str, after: str, source: Sources) -> list[Fact]:
+        """A card that is in the hand already came to rest somewhere: in the muck it is a fold, once for a seat."""
+        owner = next((s.seat for s in hand.slots if s.card == card and s.place == "seat" and not s.gone), None)
+        if after != "muck" or owner is None or owner not in hand.live or hand.phase in ("award", "deal"):
+            return []
+        if owner in hand.shown:
+            return []
+        return [Declared("fold", owner, basis="sensor", evidence=source)]
+
+    # --- chips -----------------------------------------------------------------------------------------------
+
+    def _spot(self, seat: int) -> Spot:
+        return self._round.spots.setdefault(seat, Spot())
+
+    def stacks(self) -> tuple[tuple[int, int], ...]:
+        """The counted stacks of the seats whose antenna has been read."""
+        seats = range(1, self._setup.seats + 1)
+        known = [seat for seat in seats if f"stack:{seat}" in self._where.seen_places]
+        return tuple((seat, value(self._setup.chipset, self._where.at(f"stack:{seat}"))) for seat in known)
+
+    def _stakes(self, at: int, state: State) -> list[Fact]:
+        """Spots that have come to rest: one movement of chips is one stake (``merge_ms``)."""
+        facts: list[Fact] = []
+        for seat, spot in sorted(self._round.spots.items()):
+            place = f"bet:{seat}"
+            lying = self._where.at(place)
+            spot.carried &= lying
+            if spot.changed_at is None or at - spot.changed_at < self._timing.merge_ms * MS:
+                continue
+            if self._where.unsettled(place):
+                spot.changed_at = at
+                continue
+            waited = at - spot.changed_at >= self._timing.in_flight_ms * MS
+            if self._where.doubted(f"stack:{seat}") and not waited:
+                continue  # chips have left the stack and are not here yet: the movement is not complete
+            spot.changed_at = None
+            total = value(self._setup.chipset, lying - spot.carried)
+            if total != spot.told:
+                facts += self._stake(seat, spot, total, state)
+        return facts
+
+    def _stake(self, seat: int, spot: Spot, total: int, state: State) -> list[Fact]:
+        hand = state.hand
+        spot.told = total
+        if hand is not None and hand.phase not in ("deal", "bet"):
+            return []  # collected, returned or paid: the pot's business
+        spot.movements += 1
+        spoken = self._take_spoken(seat, state)
+        evidence = (self._newest[f"bet:{seat}"], *(spoken.evidence if spoken is not None else ()))
+        return [StakePlaced(seat, total, spot.movements, spoken, evidence=evidence)]
+
+    def _take_spoken(self, seat: int, state: State) -> Declared | None:
+        to_act = state.hand.to_act if state.hand is not None else None
+        for index, (_, fact) in enumerate(self._spoken):
+            if fact.seat == seat or (fact.seat is None and to_act == seat):
+                del self._spoken[index]
+                return fact
+        return None
+
+    def _lapse(self, at: int) -> list[Fact]:
+        """What was spoken and never followed by chips is refused, so that it binds nobody later."""
+        old = [fact for since, fact in self._spoken if at - since >= self._timing.spoken_ms * MS]
+        self._spoken = [(since, fact) for since, fact in self._spoken if fact not in old]
+        return [Refused(f"{f.kind}", "no chips followed what was keyed", f.seat, f.evidence) for f in old]
+
+    # --- the end of a hand -----------------------------------------------------------------------------------
+
+    def _closing(self, at: int, state: State) -> list[Fact]:
+        """Collection is empty card places; the push is right when every stack agrees with the award."""
+        hand = state.hand
+        if hand is None or hand.phase != "award" or state.held is not None:
+            self._clear_since = None
+            self._finish = self._finish if hand is not None and hand.phase == "award" else None
+            return []
+        if self._finish is None and self._collected():
+            self._clear_since = at if self._clear_since is None else self._clear_since
+            if at - self._clear_since >= self._timing.clear_ms * MS:
+                self._finish = Attempt(at, Finished(basis="sensor", evidence=tuple(self._card_sources())))
+        elif self._finish is None:
+            self._clear_since = None
+        return self._pushed(at, hand) if self._finish is not None else []
+
+    def _collected(self) -> bool:
+        return not any(
+            place.startswith(CARD_PLACES) and any(tag in self._setup.deck.tags for tag in self._where.at(place))
+            for place in self._where.places()
+        )
+
+    def _card_sources(self) -> Iterable[Evidence]:
+        newest: dict[str, Evidence] = {}
+        for place, source in self._newest.items():
+            if place.startswith(CARD_PLACES):
+                newest[source.device] = max(source, newest.get(source.device, source), key=lambda s: s.reading)
+        return newest.values()
+
+    def _pushed(self, at: int, hand: Hand) -> list[Fact]:
+        attempt = self._finish
+        assert attempt is not None
+        seen = dict(self.stacks())
+        due = after_award(hand)
+        wrong = [seat for seat, stack in due.items() if stack is not None and seat in seen and seen[seat] != stack]
+        if not wrong:
+            self._finish, self._clear_since = None, None
+            return [replace(attempt.fact, stacks=tuple(sorted(seen.items())))]
+        if at - attempt.since < self._timing.payout_ms * MS:
+            return []
+        self._finish, self._clear_since = None, None
+        seat = wrong[0]
+        source = (self._newest[f"stack:{seat}"],)
+        return [CountsDiffer("payout", seat, due[seat], seen[seat], evidence=source)]
+
+    def _tray(self, at: int) -> list[Fact]:
+        lying = self._where.at("tray")
+        if "tray" not in self._where.seen_places or lying == self._told_tray or self._where.unsettled("tray"):
+            return []
+        if self._told_tray is not None and at - self._tray_since < self._timing.debounce_ms * MS:
+            return []
+        self._told_tray = lying
+        fact: TrayCounted = tray_count(self._setup.chipset, lying, self._newest["tray"])
+        return [fact]
+
+
+def _dealt(hand: Hand, card: str) -> bool:
+    return any(slot.card == card and not slot.gone for slot in hand.slots)
+
+
+def after_award(hand: Hand) -> dict[int, int | None]:
+    """The stack that each seat of the hand should have once the pots are pushed; ``None`` where it is not known."""
+    won: dict[int, int] = dict.fromkeys(hand.order, 0)
+    for pot in hand.pots:
+        for winner in pot["winners"]:
+            won[winner["seat"]] += winner["amount"]
+    return {seat: None if (stack := hand.stack[seat]) is None else stack + won[seat] for seat in hand.order}
