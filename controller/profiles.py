@@ -8,107 +8,26 @@ effective values.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import ValidationError
 
-from controller.core.rules.profile import Approval, Family, Profile, Rake
-from controller.faults import BadConfiguration, Fault, Section, did_you_mean, dotted, read_toml, shown, translate
+from controller.core.rules.profile import Approval, Profile, Rake
+from controller.faults import BadConfiguration, Fault, did_you_mean, dotted, read_toml, shown, translate
+from controller.profilechecks import contradictions
+from controller.profilefile import ANSWERS, ROLES, ProfileFile, Role
 
-ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
-"""The functions of rules.md 9.5."""
-
-Role = Literal["dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician"]
+__all__ = ["ROLES", "Role", "Value", "explain", "load", "shipped"]
 
 
 def shipped() -> dict[str, Path]:
     """The profiles that come with feltd, by name."""
     folder = Path(str(files("config"))) / "profiles"
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-
-
-def _optional(value: Any) -> Any:
-    """TOML has no null: the word ``none`` stands for it, so that a profile can undo what it inherits."""
-    return None if value == "none" else value
-
-
-def _rate(value: Any) -> Any:
-    """``5%``, ``2.5%`` or ``1/20`` as a fraction of the pot, not below 0 and not above 1."""
-    if not isinstance(value, str):
-        raise PydanticCustomError("share", 'write it as text: "5%" or "1/20"')
-    try:
-        rate = Fraction(value.removesuffix("%").strip()) / (100 if value.endswith("%") else 1)
-    except (ValueError, ZeroDivisionError) as error:
-        raise ValueError('not a share: write "5%" or "1/20"') from error
-    if not 0 <= rate <= 1:
-        raise ValueError("must lie between 0% and 100%")
-    return rate
-
-
-Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_optional)]
-
-
-class RakeFile(Section):
-    """The table ``[rake]`` of a profile."""
-
-    id: Annotated[str, Field(min_length=1)] = "house"
-    rate: Annotated[Any, BeforeValidator(_rate)]
-    cap: Count = None
-    rounding: Annotated[int, Field(ge=1)] = 1
-    no_flop: bool = False
-
-
-class ApprovalFile(Section):
-    """One of ``[[approvals]]`` of a profile."""
-
-    of: Literal["rules", "rake", "blinds", "paytable"]
-    authority: Annotated[str, Field(min_length=1)]
-    reference: Annotated[str, Field(min_length=1)]
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
-
-
-class ProfileFile(Section):
-    """The effective values of a profile."""
-
-    schema_: Annotated[Literal[1], Field(alias="schema")]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")]
-    version: Annotated[str, Field(min_length=1)]
-    language: Annotated[str, Field(pattern=r"^[a-z]{2}$")]
-    family: Family
-    status: Literal["draft", "approved"] = "draft"
-    game: Literal["holdem"] = "holdem"
-    structure: Literal["no_limit"] = "no_limit"
-    players_min: Annotated[int, Field(ge=2, le=11)] = 2
-    players_max: Annotated[int, Field(ge=2, le=11)] = 10
-    own_cards: Literal[2] = 2
-    raise_cap: Count = None
-    raise_cap_heads_up: bool = True
-    raise_cap_counts: Literal["every_increase", "full_raises"] = "every_increase"
-    heads_up_small_blind: Literal["left_of_button", "button"] = "button"
-    show_all: bool = False
-    burns_per_street: Literal[0, 1] = 1
-    buy_in_min_bb: Count = None
-    buy_in_max_bb: Count = None
-    require_cut: bool = False
-    rake: RakeFile | None = None
-    may_rule: Annotated[list[Role], Field(min_length=1)] = Field(default=["chief_inspector", "manager"])
-    approvals: list[ApprovalFile] = Field(default=[])
-
-    @model_validator(mode="after")
-    def _no_contradiction(self) -> "ProfileFile":
-        if self.players_min > self.players_max:
-            raise ValueError(f"players_min = {self.players_min} is above players_max = {self.players_max}")
-        low, high = self.buy_in_min_bb, self.buy_in_max_bb
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"buy_in_min_bb = {low} is above buy_in_max_bb = {high}")
-        if self.status == "approved" and not any(approval.of == "rules" for approval in self.approvals):
-            raise ValueError('status = "approved" needs an entry in [[approvals]] with of = "rules"')
-        return self
 
 
 @dataclass(slots=True)
@@ -142,6 +61,16 @@ class _Values:
         return default
 
 
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One effective value: its dotted key, the file that set it (``default`` where none did), the rules it decides."""
+
+    key: str
+    value: Any
+    origin: str
+    rules: tuple[str, ...]
+
+
 def load(
     name: str, folder: Path | None = None, override: Mapping[str, Any] | None = None, by: str = "[override]"
 ) -> Profile:
@@ -150,6 +79,34 @@ def load(
     ``override`` maps dotted keys (``rake.rate``) to values; faults in them are reported under the file ``by``.
     Raises ``BadConfiguration`` with every fault.
     """
+    return _frozen(_read(name, folder, override, by)[0])
+
+
+def explain(
+    name: str, folder: Path | None = None, override: Mapping[str, Any] | None = None, by: str = "[override]"
+) -> tuple[Profile, list[Value]]:
+    """The profile, and each of its values with where it came from. Raises ``BadConfiguration`` as ``load`` does."""
+    read, values = _read(name, folder, override, by)
+    plain = read.model_dump(by_alias=True)
+    told = [
+        Value(key, value, values.file_of(key, "default"), ANSWERS.get(key.partition(".")[0], ()))
+        for key, value in _flat(plain)
+    ]
+    return _frozen(read), told
+
+
+def _flat(tree: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        at = (*path, key)
+        if isinstance(value, dict):
+            pairs += _flat(value, at)
+        else:
+            pairs.append((dotted(at), str(value) if isinstance(value, Fraction) else value))
+    return pairs
+
+
+def _read(name: str, folder: Path | None, override: Mapping[str, Any] | None, by: str) -> tuple[ProfileFile, _Values]:
     chain = _chain(name, folder or Path(), by)
     values = _Values()
     for path, tree in reversed(chain):
@@ -162,17 +119,16 @@ def load(
     ]
     for key, value in (override or {}).items():
         values.merge(_nested(key, value), by)
+    default = by if override else str(own[0])
     try:
         read = ProfileFile.model_validate(values.tree)
     except ValidationError as error:
-        faults += [
-            _placed(fault, values, by, by if override else str(own[0]))
-            for fault in translate(error, ProfileFile, values.tree, "")
-        ]
+        faults += [_placed(fault, values, by, default) for fault in translate(error, ProfileFile, values.tree, "")]
         raise BadConfiguration(faults) from error
+    faults += [_placed(Fault("", key, "", remedy), values, by, default) for key, remedy in contradictions(read)]
     if faults:
         raise BadConfiguration(faults)
-    return _frozen(read)
+    return read, values
 
 
 def _placed(fault: Fault, values: _Values, by: str, default: str) -> Fault:
@@ -226,13 +182,21 @@ def _frozen(read: ProfileFile) -> Profile:
     if read.rake:
         rate: Fraction = read.rake.rate
         rake = Rake(
-            read.rake.id, rate.numerator, rate.denominator, read.rake.cap, read.rake.rounding, read.rake.no_flop
+            read.rake.id,
+            rate.numerator,
+            rate.denominator,
+            read.rake.cap,
+            read.rake.rounding,
+            read.rake.no_flop,
+            read.rake.rounding_mode,
+            read.rake.box,
         )
-        effective["rake"] = [rake.id, rake.rate_num, rake.rate_den, rake.cap, rake.rounding, rake.no_flop]
+        effective["rake"] = list(astuple(rake))
     text = json.dumps(effective, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    plain = read.model_dump(exclude={"schema_", "rake", "may_rule", "approvals"})
+    plain = read.model_dump(exclude={"schema_", "rake", "structures", "may_rule", "approvals"})
     return Profile(
         **plain,
+        structures=tuple(read.structures),
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         rake=rake,
         may_rule=tuple(read.may_rule),

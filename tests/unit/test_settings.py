@@ -266,7 +266,7 @@ def test_the_fault_is_laid_to_the_file_that_made_it(tmp_path: Path) -> None:
         ({"buy_in_min_bb": 20, "buy_in_max_bb": 10}, "above buy_in_max_bb"),
         ({"status": "approved"}, "needs an entry in [[approvals]]"),
         ({"may_rule": ["janitor"]}, "chief_inspector"),
-        ({"structure": "pot_limit"}, "no_limit"),
+        ({"structure": "spread_limit"}, "no_limit"),
     ],
 )
 def test_contradictions_and_wrong_values(override: dict[str, object], remedy: str) -> None:

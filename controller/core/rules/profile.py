@@ -78,7 +78,7 @@ class Profile:
     """Whether a blind may raise in round 1 after somebody has (BG-5.10, BG-A3)."""
     heads_up_small_blind: Literal["left_of_button", "button"] = "button"
     button_rule: Literal["dead", "moving"] = "moving"
-    """``dead``: to the former small blind's place, even if empty (HR-17.1, HR-A21); ``moving``: one occupied seat on."""
+    """``dead``: to the former small blind's place, even if empty (HR-17.1, HR-A21); ``moving``: one player on."""
     dead_small_blind: bool = False
     """With a dead button: nobody posts the small blind when the former big blind's place is empty (CM-18)."""
     first_button: Literal["lowest_card", "highest_card", "house"] = "house"
