@@ -326,7 +326,7 @@ TROUBLE: dict[str, dict[str, Schema]] = {
     "incident.closed": {
         "incident": KEY,
         "outcome": one("resumed", "corrected", "voided", "redealt", "noted"),
-        "held_ms": COUNT,
+        "held_ms": known(COUNT),
         "refers?": many(TEXT),
     },
     "override.used": {"rules": RULES, "reason": TEXT, "by": ANY, "until": ANY},

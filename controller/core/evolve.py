@@ -171,7 +171,7 @@ def _hand_started(state: State, record: Record) -> None:
         start=dict(stacks),
         stack=dict(stacks),
         own_cards=data["own_cards"],
-        seed=bytes.fromhex(secret["seed"]),
+        seed=bytes.fromhex(secret.get("seed", "")),  # the key of a hand that has ended is gone, and so is its seed
         n=data["n"] + 1,
         t_ms=data["t_ms"],
         live=order,

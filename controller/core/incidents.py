@@ -53,6 +53,7 @@ def open_one(
         cites = [{"device": e.device, "reading": str(e.reading)} for e in evidence]
         data |= {"basis": "derived", "evidence": cites}
         out.emit("play", "incident.opened", name, data, secret=secret)
+    out.hold(name)
     return name
 
 
@@ -168,6 +169,7 @@ def close(out: Out, name: str, outcome: str, basis: Any = "derived") -> None:
     """Emit ``incident.closed``."""
     incident = out.state.incidents[name]
     data: dict[str, Any] = {"incident": name, "code": incident.code, "outcome": outcome, "refers": []}
+    data["held_ms"] = out.held_ms(name)
     if incident.hand is not None and out.state.hand is not None and out.state.hand.id == incident.hand:
         out.hand("incident.closed", data, basis)
     else:

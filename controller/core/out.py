@@ -28,6 +28,7 @@ class Out:
         self.at = 0
         self.wall = 0
         self._began: dict[str, int] = {}
+        self._held: dict[str, int] = {}
 
     def begin(self, at: int, wall: int) -> None:
         """A new input: monotonic and wall time in ns."""
@@ -62,6 +63,15 @@ class Out:
         """Milliseconds since the hand began; after a restart it goes on from the last record of the hand."""
         began = self._began.setdefault(hand, self.at - last_t_ms * 1_000_000)
         return max(last_t_ms, (self.at - began) // 1_000_000)
+
+    def hold(self, incident: str) -> None:
+        """An incident begins to wait for a person."""
+        self._held[incident] = self.at
+
+    def held_ms(self, incident: str) -> int | None:
+        """How long it waited, by the monotonic clock; ``None`` for one that was opened before a restart."""
+        since = self._held.pop(incident, None)
+        return None if since is None else (self.at - since) // 1_000_000
 
     def start_hand(self, hand: str, day: str, data: Data, secret: Data) -> Hand:
         """Emit ``hand.started``. Returns the hand that it made."""
