@@ -8,17 +8,46 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from controller.core.rules.profile import Profile
+from controller.core.rules.profile import Profile, Structure
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Stakes of the table in minor units. ``ante_kind``: every seat posts it, or the big blind for all."""
+    """Stakes of the table in minor units. ``ante_kind``: every seat posts it, or the big blind for all.
+
+    0 means: as customary. ``small_bet``/``big_bet`` are the sizes of fixed limit, ``table_min`` the smallest opening
+    bet of rounds 3 and 4 (BG-A6), ``straddle`` the amount of one. ``structure`` ``None``: the profile's.
+    """
 
     small_blind: int
     big_blind: int
     ante: int = 0
     ante_kind: Literal["each", "big_blind"] = "each"
+    structure: Structure | None = None
+    small_bet: int = 0
+    big_bet: int = 0
+    table_min: int = 0
+    straddle: int = 0
+
+    @property
+    def low_bet(self) -> int:
+        """The bet of the first two rounds in fixed limit: the big blind unless set."""
+        return self.small_bet or self.big_blind
+
+    @property
+    def large_bet(self) -> int:
+        """The bet of the last two rounds in fixed limit: twice the small one unless set."""
+        return self.big_bet or 2 * self.low_bet
+
+    @property
+    def minimum(self) -> int:
+        """The table minimum: the big blind unless posted otherwise (BG-A6)."""
+        return self.table_min or self.big_blind
+
+    @property
+    def straddles(self) -> int:
+        """What a straddle costs: two big blinds unless set."""
+        return self.straddle or 2 * self.big_blind
 
 
 @dataclass(frozen=True, slots=True)

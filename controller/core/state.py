@@ -52,6 +52,16 @@ class Pending:
     day: str
 
 
+@dataclass(frozen=True, slots=True)
+class Early:
+    """A decision out of turn. It binds while nobody has changed ``level`` since; ``sensed``: the chips lie there."""
+
+    kind: str
+    to: int
+    level: int
+    sensed: bool
+
+
 @dataclass(slots=True)
 class Hand:
     """One poker hand under way. Amounts in minor units; ``bet`` is this round, ``paid`` the whole hand."""
@@ -59,7 +69,7 @@ class Hand:
     id: str
     day: str
     button: int
-    small: int
+    small: int | None
     big: int
     order: tuple[int, ...]
     limits: Limits
@@ -67,12 +77,21 @@ class Hand:
     stack: dict[int, int | None]
     own_cards: int
     seed: bytes
+    structure: str = "no_limit"
+    unit: int = 1
+    """The smallest chip, in minor units: bounds are payable."""
+    burns: int = 1
+    straddle: int | None = None
+    """Who posted a straddle: the last to speak before the flop."""
+    owed: tuple[tuple[int, str, int], ...] = ()
+    """What seats that come back post beside the blinds: (seat, kind, amount) (I-24)."""
     n: int = 0
     t_ms: int = 0
     began_t_ms: int = 0
     phase: Phase = "deal"
     street: str = "preflop"
     slots: list[Slot] = field(default_factory=list)
+    posted: tuple[tuple[int, str], ...] = ()
     bet: dict[int, int] = field(default_factory=dict)
     paid: dict[int, int] = field(default_factory=dict)
     dead: int = 0
@@ -83,6 +102,10 @@ class Hand:
     step: int = 0
     raises: int = 0
     opened: bool = False
+    early: dict[int, Early] = field(default_factory=dict)
+    """What seats said out of turn in this round, and nobody has made void (CM-15)."""
+    leaving: tuple[int, ...] = ()
+    """Who gave up the seat during the hand: folds at the next turn (HR-A12)."""
     aggressor: int | None = None
     to_act: int | None = None
     in_turn: int = 0
@@ -91,6 +114,13 @@ class Hand:
     must_show: tuple[int, ...] = ()
     pots: list[dict[str, Any]] = field(default_factory=list)
     rake: int = 0
+    announced: tuple[int, ...] | None = None
+    pushed: tuple[tuple[int, int | None], ...] = ()
+    """Chips seen going from the pot to a seat: (seat, amount)."""
+    dropped: int | None = None
+    tips: dict[int, int] = field(default_factory=dict)
+    upheld: bool = False
+    """A person ruled that a push against the award stands (I-19)."""
     actions: int = 0
     incidents: tuple[str, ...] = ()
     breaches: tuple[str, ...] = ()
@@ -108,6 +138,7 @@ class Hand:
             setattr(copy, name, getattr(self, name))
         copy.stack, copy.bet = dict(self.stack), dict(self.bet)
         copy.paid, copy.acted = dict(self.paid), dict(self.acted)
+        copy.early = dict(self.early)
         copy.before = None
         return copy
 
@@ -130,7 +161,7 @@ class Hand:
     def burned(self) -> bool:
         """Whether the burn of the street that comes next has been taken (CM-9)."""
         burns = sum(1 for s in self.slots if s.place == "burn" and not s.gone)
-        return burns > STREETS.index(self.street)
+        return burns > STREETS.index(self.street) or not self.burns
 
     @property
     def can_bet(self) -> tuple[int, ...]:
@@ -144,10 +175,16 @@ class Hand:
 
 @dataclass(slots=True)
 class Seat:
-    """A taken seat. ``stack`` ``None``: nobody counted it."""
+    """A taken seat. ``stack`` ``None``: nobody counted it.
+
+    ``missed`` are the blinds that passed while the player was away; ``waits``: comes back as the big blind only.
+    """
 
     player: str | None
     stack: int | None
+    away: bool = False
+    missed: tuple[str, ...] = ()
+    waits: bool = False
 
 
 @dataclass(slots=True)
@@ -164,6 +201,12 @@ class State:
     seats: dict[int, Seat] = field(default_factory=dict)
     button: int | None = None
     small: int | None = None
+    """The place of the last small blind, even where nobody sits any more: a dead button goes there."""
+    big: int | None = None
+    shuffled: bool = False
+    """Shuffle and cut are attested for the hand to come (RFID tables)."""
+    counted: dict[int, int] = field(default_factory=dict)
+    """The stacks that antennas counted at that moment."""
     button_moves: bool = False
     """A hand was played from this button: the next one moves it."""
     staff: dict[str, str] = field(default_factory=dict)
