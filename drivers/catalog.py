@@ -7,6 +7,7 @@ from typing import Protocol
 
 from drivers.conversation import Conversation
 from drivers.errors import ConfigError, UnknownDriver
+from drivers.feig_buffered import FeigBuffered
 from drivers.feig_host import FeigHost
 from drivers.keypad import KeypadHost
 from drivers.shoe_host import ShoeHost
@@ -31,6 +32,7 @@ class Maker(Protocol):
 
 DRIVERS: dict[str, Maker] = {
     "feig": FeigHost,
+    "feig-buffered": FeigBuffered,
     "shoe": ShoeHost,
     "keypad": KeypadHost,
 }

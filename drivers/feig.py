@@ -32,12 +32,15 @@ class Command(IntEnum):
     """Control bytes in use here."""
 
     READ_BUFFER = 0x22
+    BUFFER_INFO = 0x31
     CLEAR_BUFFER = 0x32
+    INIT_BUFFER = 0x33
     BAUD_DETECT = 0x52
     CPU_RESET = 0x63
     SOFTWARE_VERSION = 0x65
     READER_INFO = 0x66
     RF_RESET = 0x69
+    DIAGNOSTIC = 0x6E
     READ_CONFIG = 0x80
     WRITE_CONFIG = 0x81
     ISO_HOST = 0xB0

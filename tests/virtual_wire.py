@@ -20,7 +20,10 @@ def clean(data: bytes) -> list[bytes]:
 
 
 class VirtualWire:
-    """Moves bytes and time. ``to_host`` and ``to_device`` spoil what passes; ``cut`` is the largest piece."""
+    """Moves bytes and time. ``to_host`` and ``to_device`` spoil what passes; ``cut`` is the largest piece.
+
+    With ``commit`` every reading is durable at once. ``baud`` is what the host has asked of the line.
+    """
 
     def __init__(self, host: Conversation, device: Device, cut: int = 4096) -> None:
         self.host = host
@@ -32,6 +35,8 @@ class VirtualWire:
         self.readings: list[Reading] = []
         self.sent: list[bytes] = []
         self.failed: str | None = None
+        self.commit = False
+        self.baud: int | None = None
         self._deadline: int | None = None
 
     def open(self) -> None:
@@ -77,10 +82,15 @@ class VirtualWire:
         if step.failed is not None:
             self.failed = step.failed
             return
+        if step.baud is not None:
+            self.baud = step.baud
         for frame in step.send:
             for piece in self.to_device(frame):
                 self.now += LATENCY
                 self._carry(self.device.feed(piece, self.now))
+        for reading in step.readings if self.commit else ():
+            if self.failed is None:
+                self.acknowledge(reading)
 
     def _carry(self, frames: list[bytes]) -> None:
         for frame in frames:
