@@ -54,6 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     ask = Ask(asked.through, asked.profile, asked.seed, asked.speed)
     try:
+        house(ask.profile)
         cases = run(find(asked.paths, asked.limit), ask, asked.ledger, asked.jobs, quiet=asked.json)
     except (ScriptError, BadConfiguration) as error:
         print(error, file=sys.stderr)  # noqa: T201
@@ -124,7 +125,7 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
         case.outcome = "failed" if case.lines else "passed"
     except (NotOurGame, NotRunnable) as reason:
         case.outcome, case.lines = "skipped", [str(reason)]
-    except ScriptError as error:
+    except (ScriptError, BadConfiguration) as error:
         case.outcome, case.lines = "wrong", [str(error)]
     except RigError as error:
         case.outcome, case.lines = "error", [str(error)]

@@ -83,10 +83,10 @@ class Felt:
 
     def draw(self) -> str:
         """The next card out of the shoe: as the scenario says, then by chance from the rest."""
-        if self.top:
-            card = self.top.pop(0)
-        else:
-            left = [c for c in DECK if c not in self.gone and c not in self.after_reshuffle]
+        card = self.top.pop(0) if self.top else "??"
+        if card == "??":
+            kept = {*self.gone, *self.top, *self.after_reshuffle}
+            left = [c for c in DECK if c not in kept]
             card = random.Random(f"{self.seed}/{len(self.gone)}").choice(left)
         self.gone.add(card)
         return card

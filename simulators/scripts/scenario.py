@@ -214,10 +214,10 @@ def _stakes(run: strict.Section, denominations: set[int], stacks: list[int]) -> 
 
 def _deck(section: strict.Section) -> tuple[list[str], list[str]]:
     decks = [list(section.texts(name)) for name in ("top", "after_reshuffle")]
-    named = decks[0] + decks[1]
+    named = [card for card in decks[0] + decks[1] if card != "??"]
     for card in named:
         if card not in DECK:
-            raise section.wrong("top", card, "a card is rank 2-9TJQKA and suit cdhs, for instance Td")
+            raise section.wrong("top", card, "a card is rank 2-9TJQKA and suit cdhs, for instance Td; ?? is any")
         if named.count(card) > 1:
             raise section.wrong("top", card, "the card stands twice in the deck")
     section.done()

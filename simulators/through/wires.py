@@ -67,8 +67,12 @@ class WiresStage:
         self._open.append(self._broker.stop)
         self._subscriber = Subscriber(self._broker.port, Topics(Source(SITE, TABLE), test=True).base)
         self._open.append(self._subscriber.close)
-        self._host = Host(devices(self._folder), self._folder / "devices.sock", speed=self._speed)
+        earlier = 0 if self.whole else starts(self.ledger)
+        self._host = Host(devices(self._folder, earlier), self._folder / "devices.sock", speed=self._speed)
         self._open.append(self._host.stop)
+        for _ in range(earlier):
+            # Another shoe than before: its memory is not the one whose cards the ledger has.
+            self._host.do("erase", "shoe0")
         self._host.do("load", "shoe0", cards=list(FILLER))
         self._host.do("put", "tray0", tags=list(plan.tray))
         uri, version = self._broker.uri, self._broker.versions[0]
@@ -204,11 +208,12 @@ class WiresStage:
         return {"shoe0": "?", "keys0": "?", "tray0": "?"} | known
 
 
-def devices(folder: Path) -> list[dict[str, Any]]:
-    """The devices of a shoe table, for the process that plays them."""
+def devices(folder: Path, number: int = 0) -> list[dict[str, Any]]:
+    """The devices of a shoe table, for the process that plays them. ``number`` tells one set from another."""
+    shoe, keys = f"SHOE-{number:04d}", f"KEYS-{number:04d}"
     return [
-        {"name": "shoe0", "driver": "shoe", "product": 0xF001, "serial": "SHOE-0001"},
-        {"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": "KEYS-0001"},
+        {"name": "shoe0", "driver": "shoe", "product": 0xF001, "serial": shoe, "model": {"serial": shoe}},
+        {"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": keys},
         {"name": "tray0", "driver": "feig", "path": str(folder / "tray0")},
     ]
 
@@ -225,6 +230,13 @@ def bodies_after(ledger: Path, row: int) -> list[bytes]:
     with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as connection:
         rows = connection.execute("SELECT body FROM row WHERE row > ? ORDER BY row", (row,)).fetchall()
     return [body for (body,) in rows]
+
+
+def starts(ledger: Path) -> int:
+    """How often a daemon was started on a ledger."""
+    with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM row WHERE type = 'daemon.started'").fetchone()
+    return int(count)
 
 
 def last_row(ledger: Path) -> int:

@@ -1,0 +1,156 @@
+"""Recorded hands played by the table: through the rules alone, through virtual devices, over wires."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from simulators.rehearse import Ask, Found, find, main, play, run
+from simulators.verdict import Case, Exit, exit_code
+
+CAPPED = 8
+MUCKED = 116
+TELEVISED = "dwan-ivey-2009"
+
+
+def all_of(cases: list[Case]) -> Counter[str]:
+    return Counter(case.outcome for case in cases)
+
+
+def said(cases: list[Case]) -> str:
+    return "\n".join(f"{case.name}: {line}" for case in cases if case.outcome != "passed" for line in case.lines)
+
+
+def no_limit(shared: Path) -> list[Found]:
+    return [
+        one for one in find([shared / "data/phh"]) if 'variant = "NT"' in text(one) or "variant = 'NT'" in text(one)
+    ]
+
+
+def text(one: Found) -> str:
+    return one.path.read_text(encoding="utf-8")
+
+
+def sample(shared: Path, count: int) -> list[Found]:
+    """The televised hand and the WSOP ones, then hands from all over the rest."""
+    known = no_limit(shared)
+    first = [one for one in known if one.name == TELEVISED or one.name.startswith("wsop")]
+    rest = [one for one in known if one not in first]
+    return first + rest[:: len(rest) // (count - len(first))][: count - len(first)]
+
+
+def test_all_no_limit_hands_end_as_on_record(shared: Path) -> None:
+    cases = run(find([shared / "data/phh"]), Ask(), quiet=True)
+    assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)
+    assert not any(case.breaches or case.incidents for case in cases)
+    halved = [case.name for case in cases if any("splits a chip" in note for note in case.notes)]
+    assert len(halved) == 2
+    bare = [case.name for case in cases if any("no stacks" in note for note in case.notes)]
+    assert bare == [TELEVISED]
+    assert exit_code(cases) == Exit.PASSED
+
+
+def test_a_house_of_other_rules_names_what_breaks_them(shared: Path) -> None:
+    cases = run(find([shared / "data/phh"]), Ask(profile="hr_thp"), quiet=True)
+    assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)
+    assert sum(1 for case in cases if case.breaches["HR-11.8"]) == CAPPED
+    assert sum(1 for case in cases if case.breaches["HR-15.1"]) == MUCKED
+    assert {code for case in cases for code in case.breaches} == {"HR-11.8", "HR-15.1"}
+    apart = [case for case in cases if not case.compared]
+    assert len(apart) == CAPPED
+    assert all(case.breaches["HR-11.8"] for case in apart)
+
+
+def test_a_wrong_record_fails_the_case(shared: Path, tmp_path: Path) -> None:
+    record = (shared / "data/phh/wsop-2023-43/1.phh").read_text(encoding="utf-8")
+    path = tmp_path / "wrong.phh"
+    path.write_text(record.replace("[7340000, 3775000,", "[7345000, 3770000,"), encoding="utf-8")
+    case = play(Found(path, "wrong"), Ask())
+    assert case.outcome == "failed"
+    assert case.lines[0] == "seat 1 ends with 7340000, on record is 7345000"
+
+
+def test_virtual_devices_bring_the_same_results(shared: Path) -> None:
+    cases = run(sample(shared, 20), Ask("virtual"), quiet=True)
+    assert all_of(cases) == {"passed": 20}, said(cases)
+    assert all(case.events > 20 for case in cases)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_hundred_hands_through_virtual_devices(shared: Path) -> None:
+    cases = run(sample(shared, 200), Ask("virtual"), jobs=2, quiet=True)
+    assert all_of(cases) == {"passed": 200}, said(cases)
+
+
+def test_a_capped_house_through_virtual_devices(shared: Path) -> None:
+    one = next(one for one in find([shared / "data/phh/pluribus/31"]) if one.name == "28")
+    case = play(one, Ask("virtual", "hr_thp"))
+    assert case.outcome == "passed", case.lines
+    assert case.breaches == {"HR-11.8": 1}
+    assert not case.compared
+
+
+@pytest.mark.wires
+def test_three_hands_over_wires(shared: Path) -> None:
+    folder = shared / "data/phh"
+    names = (f"{TELEVISED}.phh", "wsop-2023-43/1.phh", "pluribus/34/9.phh")
+    cases = run([Found(folder / name, name) for name in names], Ask("wires"), quiet=True)
+    assert all_of(cases) == {"passed": 3}, said(cases)
+    assert not any(case.breaches or case.incidents for case in cases)
+
+
+@pytest.mark.wires
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_twenty_five_hands_over_wires(shared: Path) -> None:
+    cases = run(sample(shared, 25), Ask("wires"), quiet=True)
+    assert all_of(cases) == {"passed": 25}, said(cases)
+    assert not any(case.breaches or case.incidents for case in cases)
+
+
+@pytest.mark.parametrize("through", ["facts", "virtual"])
+def test_the_ledger_can_be_kept_and_verified(shared: Path, tmp_path: Path, through: str) -> None:
+    ledger = tmp_path / "ledger"
+    files = [str(shared / "data/phh/wsop-2023-43" / f"{number}.phh") for number in (1, 3)]
+    assert main(["--through", through, "--ledger", str(ledger), *files]) == Exit.PASSED
+    verified = feltd("verify", str(ledger), "--public-key", f"{ledger}.signing-key.pub")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert verified.stdout.endswith("whole\n")
+    assert main(["--ledger", str(ledger), *files]) == Exit.SCRIPT  # a ledger is begun once
+
+
+@pytest.mark.wires
+def test_the_ledger_of_wires_can_be_kept_and_verified(shared: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    files = [str(shared / "data/phh/wsop-2023-43" / f"{number}.phh") for number in (63, 67)]
+    assert main(["--through", "wires", "--ledger", str(ledger), *files]) == Exit.PASSED
+    assert feltd("verify", str(ledger)).returncode == 0
+
+
+def feltd(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "controller.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_json_for_programs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--json", str(shared / "data/phh/wsop-2023-43")]) == Exit.PASSED
+    document = json.loads(capsys.readouterr().out)
+    assert document["exit"] == 0
+    assert document["outcomes"] == {"passed": 5, "skipped": 7}
+    assert {case["case"] for case in document["cases"]} >= {"1", "27"}
+
+
+def test_exit_codes(tmp_path: Path, shared: Path) -> None:
+    omaha = str(shared / "data/phh/antonius-blom-2009.phh")
+    assert main([omaha]) == Exit.NOTHING
+    assert main([str(tmp_path / "absent.phh")]) == Exit.SCRIPT
+    assert main(["--profile", "no_such_house", str(shared / "data/phh/wsop-2023-43/1.phh")]) == Exit.SCRIPT
+    broken = tmp_path / "broken.phh"
+    broken.write_text("variant = ", encoding="utf-8")
+    assert main([str(broken)]) == Exit.SCRIPT
+    assert exit_code([Case("a", "passed"), Case("b", "error")]) == Exit.RIG
+    assert exit_code([Case("a", "passed"), Case("b", "failed")]) == Exit.PRODUCT
