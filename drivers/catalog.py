@@ -10,6 +10,7 @@ from drivers.errors import ConfigError, UnknownDriver
 from drivers.feig_buffered import FeigBuffered
 from drivers.feig_host import FeigHost
 from drivers.keypad import KeypadHost
+from drivers.mercury_host import MercuryHost
 from drivers.shoe_host import ShoeHost
 
 GROUP = "feltd.drivers"
@@ -33,6 +34,7 @@ class Maker(Protocol):
 DRIVERS: dict[str, Maker] = {
     "feig": FeigHost,
     "feig-buffered": FeigBuffered,
+    "mercury": MercuryHost,
     "shoe": ShoeHost,
     "keypad": KeypadHost,
 }

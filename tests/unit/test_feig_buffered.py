@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from drivers.conversation import Conversation
 from drivers.errors import ConfigError, ProtocolError
-from drivers.feig import Command, Request, Response, Status, TagType, response_framer
+from drivers.feig import Command, Request, Response, response_framer
 from drivers.feig_buffered import FeigBuffered
 from drivers.feig_records import BufferInfo, Record, decode_records, encode_records
 from drivers.readings import DeviceCleared, DeviceFault, DeviceUp, TagsSeen
@@ -29,8 +29,8 @@ def _wire(
     return wire, reader
 
 
-def _notify(**given: int) -> tuple[VirtualWire, FeigBufferedReader]:
-    return _wire(FeigBufferedReader(notify=True, **given), mode="notify")
+def _notify() -> tuple[VirtualWire, FeigBufferedReader]:
+    return _wire(FeigBufferedReader(notify=True), mode="notify")
 
 
 def _seen(wire: VirtualWire) -> list[tuple[frozenset[str], bool]]:
@@ -405,8 +405,3 @@ def test_random_bytes_never_make_the_tray_empty(pieces: list[tuple[bytes, int]])
             wire.hear(data)
             wire.run(pause)
     assert (frozenset(), True) not in _seen(wire)
-
-
-def test_kinds_of_tag() -> None:
-    assert Record(TagType.ISO18000_3M3, bytes.fromhex(PJM[0])).tag == PJM[0]
-    assert Status.BUFFER_OVERFLOW == 0x93
