@@ -12,7 +12,7 @@ from controller.core.records import Record
 from controller.core.rules import betting
 from controller.core.rules.button import clockwise_from
 from controller.core.setup import Limits
-from controller.core.state import Hand, Incident, Pending, Seat, Slot, State
+from controller.core.state import Early, Hand, Incident, Pending, Seat, Slot, State
 
 Data = dict[str, Any]
 
@@ -38,9 +38,13 @@ def evolve(state: State, record: Record) -> None:
 # --- the table -----------------------------------------------------------------------------------------------
 
 
+LIMITS = ("ante", "ante_kind", "structure", "small_bet", "big_bet", "table_min", "straddle")
+
+
 def limits_of(data: Data) -> Limits:
     """Limits as they stand in a record."""
-    return Limits(data["small_blind"], data["big_blind"], data.get("ante", 0), data.get("ante_kind", "each"))
+    known = {name: data[name] for name in LIMITS if name in data}
+    return Limits(data["small_blind"], data["big_blind"], **known)
 
 
 def _table_opened(state: State, record: Record) -> None:
@@ -56,6 +60,7 @@ def _table_opened(state: State, record: Record) -> None:
     state.repeats = {}
     state.attested = set()
     state.pending, state.replaces = None, None
+    state.shuffled, state.counted = False, {}
     carried = data["carried"]
     state.incidents = {i["incident"]: _incident(i) for i in carried["incidents"]}
     state.devices = {device["device"]: device["serial"] for device in carried["devices"]}
@@ -101,6 +106,9 @@ def _chips_bought(state: State, record: Record) -> None:
 
 def _attested(state: State, record: Record) -> None:
     state.attested.update(record.data["rules"])
+    if record.data["statement"] == "shuffle_and_cut":
+        state.shuffled = True
+        state.counted = {line["seat"]: line["stack"] for line in record.data["stacks"]}
 
 
 def _breach(state: State, record: Record) -> None:
@@ -159,7 +167,12 @@ def _hand_started(state: State, record: Record) -> None:
     state.hands_today = data["number"]
     state.day = record.day
     state.button, state.button_moves, state.replaces = data["button"], True, None
-    state.small = data["small_blind_seat"]
+    state.shuffled, state.counted = False, {}
+    state.small, state.big = data.get("small_blind_place", data["small_blind_seat"]), data["big_blind_seat"]
+    for line in data["seats"]:
+        seat = state.seats[line["seat"]]
+        seat.missed = tuple(line.get("missed", ()))
+        seat.waits = seat.waits and not line["dealt_in"]
     state.hand = Hand(
         id=data["hand"],
         day=record.day,
@@ -172,6 +185,10 @@ def _hand_started(state: State, record: Record) -> None:
         stack=dict(stacks),
         own_cards=data["own_cards"],
         seed=bytes.fromhex(secret.get("seed", "")),  # the key of a hand that has ended is gone, and so is its seed
+        structure=data["structure"],
+        unit=data["unit"],
+        burns=data["burns"],
+        owed=tuple((line["seat"], post["kind"], post["amount"]) for line in data["seats"] for post in line["posts"]),
         n=data["n"] + 1,
         t_ms=data["t_ms"],
         live=order,
@@ -235,19 +252,25 @@ TABLE: dict[str, Callable[[State, Record], None]] = {
 def _stake(hand: Hand, seat: int, amount: int, *, all_in: bool, live: bool = True) -> None:
     stack = hand.stack[seat]
     hand.stack[seat] = None if stack is None else stack - amount
-    hand.paid[seat] = hand.paid.get(seat, 0) + (amount if live else 0)
-    hand.dead += 0 if live else amount
+    if live:
+        hand.paid[seat] = hand.paid.get(seat, 0) + amount
+    else:
+        hand.dead_by[seat] = hand.dead_by.get(seat, 0) + amount
     if all_in and seat not in hand.all_in:
         hand.all_in = (*hand.all_in, seat)
 
 
 def _blind_posted(hand: Hand, data: Data, secret: Data) -> None:
     seat, amount, kind = data["seat"], data["amount"], data["kind"]
-    _stake(hand, seat, amount, all_in=data["all_in"], live=kind != "big_blind_ante")
-    if kind in ("small", "big"):
-        hand.bet[seat] = amount
+    _stake(hand, seat, amount, all_in=data["all_in"], live=kind not in ("big_blind_ante", "missed_dead"))
+    hand.posted = (*hand.posted, (seat, kind))
+    if kind in ("small", "big", "straddle", "missed_live"):
+        hand.bet[seat] = hand.bet.get(seat, 0) + amount
     if kind == "big":
         hand.level = hand.limits.big_blind  # a short big blind still asks for the whole call (C17)
+    elif kind == "straddle":
+        hand.level = hand.step = data["due"]
+        hand.straddle = seat
 
 
 def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
@@ -258,7 +281,7 @@ def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
     hand.before = None
     if hand.phase == "deal" and len(hand.slots) == hand.own_cards * len(hand.order):
         hand.phase = "bet"
-        hand.to_act = betting.next_to_act(hand, hand.big)
+        hand.to_act = betting.next_to_act(hand, hand.straddle or hand.big)
 
 
 def _card_opened(hand: Hand, data: Data, secret: Data) -> None:
@@ -277,14 +300,24 @@ def _action_taken(hand: Hand, data: Data, secret: Data) -> None:
         hand.bet[seat] = to
     if kind in ("bet", "raise"):
         hand.raises = data["raise_no"]
-        hand.step = data["min_next"] - to
+        hand.step = data["increment"]
         hand.level, hand.opened, hand.aggressor = to, True, seat
     hand.acted[seat] = to
+    hand.early.pop(seat, None)
     hand.actions += 1
-    hand.in_turn += 1
-    hand.chips_moved = hand.chips_moved or data["added"] > 0
     hand.began_t_ms = data["t_ms"]
-    hand.to_act = betting.next_to_act(hand, seat)
+    if data["in_turn"]:
+        hand.in_turn += 1
+        hand.chips_moved = hand.chips_moved or data["added"] > 0
+        hand.to_act = betting.next_to_act(hand, seat)
+    elif hand.to_act is not None and (len(hand.live) < 2 or not betting.needs_to_act(hand, hand.to_act)):
+        hand.to_act = betting.next_to_act(hand, hand.to_act)
+
+
+def _action_refused(hand: Hand, data: Data, secret: Data) -> None:
+    early = data.get("early")
+    if early is not None:
+        hand.early[data["seat"]] = Early(early["kind"], early["to"], early["level"], early["sensed"])
 
 
 def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
@@ -297,6 +330,8 @@ def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
 
 
 def _bet_returned(hand: Hand, data: Data, secret: Data) -> None:
+    if data["cause"] != "uncalled":
+        return  # what goes back here was never counted as a stake
     seat, amount = data["seat"], data["amount"]
     stack = hand.stack[seat]
     hand.stack[seat] = None if stack is None else stack + amount
@@ -313,7 +348,7 @@ def _street_closed(hand: Hand, data: Data, secret: Data) -> None:
 
 def _street_opened(hand: Hand, data: Data, secret: Data) -> None:
     hand.street = data["street"]
-    hand.bet, hand.acted = {}, {}
+    hand.bet, hand.acted, hand.early = {}, {}, {}
     hand.level, hand.step, hand.raises, hand.opened = 0, hand.limits.big_blind, 0, False
     hand.aggressor = None
     hand.began_t_ms = data["t_ms"]
@@ -364,6 +399,7 @@ HAND: dict[str, Callable[[Hand, Data, Data], None]] = {
     "card.dealt": _card_dealt,
     "card.opened": _card_opened,
     "action.taken": _action_taken,
+    "action.refused": _action_refused,
     "action.undone": _action_undone,
     "bet.returned": _bet_returned,
     "street.closed": _street_closed,

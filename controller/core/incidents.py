@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from controller.core.facts import Called, CardCame, Sources
+from controller.core.facts import Called, CardCame, CountsDiffer, Sources
 from controller.core.out import Out
 from controller.core.state import Hand
 
@@ -124,6 +124,90 @@ def unsure_card(out: Out, slot: int, place: str, seat: int | None, evidence: Sou
         alternatives=("void",),
         seats=() if seat is None else (seat,),
         facts={"slot": slot, "place": place},
+        evidence=evidence,
+    )
+
+
+MISPLACED = {
+    "wrong_seat": ("I-9", "misdeal"),
+    "too_many_cards": ("I-10", "misdeal"),
+    "too_few_cards": ("I-10", "misdeal"),
+    "no_burn": ("I-6", "no_burn"),
+    "extra_burn": ("I-7", "extra_burn"),
+}
+
+
+def misplaced_card(out: Out, hand: Hand, problem: str, fact: CardCame) -> None:
+    """A card lies where the deal does not send it (I-6, I-7, I-9, I-10): misdeal before substantial action (CM-11)."""
+    code, key = MISPLACED[problem]
+    if any(i.kind == problem and i.hand == hand.id for i in out.state.incidents.values()):
+        return
+    burn = problem in ("no_burn", "extra_burn")
+    proposed = "stands" if burn else "redeal" if not hand.substantial else "play_on"
+    facts = {"place": fact.place} | ({} if fact.seat is None else {"seat": fact.seat})
+    others = tuple(other for other in ("redeal", "play_on", "void") if other != proposed)
+    open_one(
+        out,
+        code,
+        key,
+        problem,
+        holds="hand",
+        proposed=proposed,
+        alternatives=("void",) if burn else others,
+        facts=facts,
+        evidence=fact.evidence,
+    )
+
+
+def unclear_stake(out: Out, seat: int, facts: dict[str, Any], evidence: Sources) -> None:
+    """Chips that could be a call or a raise (I-22, CM-17): whoever may rule asks the player."""
+    open_one(
+        out,
+        "I-22",
+        "unclear_stake",
+        "stake_unclear",
+        holds="hand",
+        proposed="complete_raise",
+        alternatives=("call",),
+        seats=(seat,),
+        facts=facts,
+        evidence=evidence,
+    )
+
+
+def counts_differ(out: Out, fact: CountsDiffer) -> None:
+    """Antennas and award do not come to agree (I-19): the push is looked at before the hand is closed."""
+    if any(i.kind == f"{fact.what}_differs" for i in out.state.incidents.values()):
+        return
+    facts = {"expected": fact.expected, "seen": fact.seen}
+    open_one(
+        out,
+        "I-19" if fact.what == "payout" else "I-15",
+        "wrong_push",
+        f"{fact.what}_differs",
+        holds="hand",
+        proposed="correct_push",
+        alternatives=("stands",),
+        seats=() if fact.seat is None else (fact.seat,),
+        facts=facts,
+        evidence=fact.evidence,
+    )
+
+
+def acted_behind(out: Out, skipped: int, seats: tuple[int, ...], evidence: Sources) -> None:
+    """Somebody behind acted on a decision out of turn (I-20, CM-15): who was skipped still speaks first."""
+    if any(i.kind == "acted_behind" for i in out.state.incidents.values()):
+        return
+    open_one(
+        out,
+        "I-20",
+        "out_of_turn",
+        "acted_behind",
+        holds="hand",
+        proposed="back_up",
+        alternatives=("void",),
+        seats=seats,
+        facts={"skipped": skipped},
         evidence=evidence,
     )
 

@@ -94,7 +94,8 @@ class Hand:
     posted: tuple[tuple[int, str], ...] = ()
     bet: dict[int, int] = field(default_factory=dict)
     paid: dict[int, int] = field(default_factory=dict)
-    dead: int = 0
+    dead_by: dict[int, int] = field(default_factory=dict)
+    """What belongs to the main pot whatever the bets: an ante for the table, a dead blind."""
     live: tuple[int, ...] = ()
     all_in: tuple[int, ...] = ()
     acted: dict[int, int] = field(default_factory=dict)
@@ -138,14 +139,23 @@ class Hand:
             setattr(copy, name, getattr(self, name))
         copy.stack, copy.bet = dict(self.stack), dict(self.bet)
         copy.paid, copy.acted = dict(self.paid), dict(self.acted)
-        copy.early = dict(self.early)
+        copy.early, copy.dead_by, copy.tips = dict(self.early), dict(self.dead_by), dict(self.tips)
         copy.before = None
         return copy
+
+    @property
+    def dead(self) -> int:
+        """The dead money of the hand."""
+        return sum(self.dead_by.values())
 
     @property
     def pot(self) -> int:
         """All stakes of the hand, bets in front of the players included (BG-2.4)."""
         return sum(self.paid.values()) + self.dead
+
+    def staked(self, seat: int) -> int:
+        """All that a seat has put in and not got back."""
+        return self.paid.get(seat, 0) + self.dead_by.get(seat, 0)
 
     @property
     def substantial(self) -> bool:

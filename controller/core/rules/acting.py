@@ -1,19 +1,21 @@
 """Decisions: fold, check, call, bet, raise. A decision is accepted as it is, or refused and nothing changes."""
 
+from dataclasses import replace
 from typing import Any
 
-from controller.core.facts import Declared, Sources
+from controller.core.facts import Basis, Declared, Kind, Sources, StakePlaced
 from controller.core.out import Out
-from controller.core.rules import betting, dealing, showdown
+from controller.core.rules import betting, dealing, judging, sentences, showdown, turns
 from controller.core.rules.betting import Bounds
-from controller.core.state import Hand
+from controller.core.state import Early, Hand
 
 
 def allowed(bounds: Bounds) -> list[dict[str, Any]]:
     """What may be done now, as the contract spells it: ``min``/``max`` are totals for the round."""
     bet_now = bounds.call
     kinds: list[dict[str, Any]] = [{"kind": "fold", "min": 0, "max": 0}]
-    kinds.append({"kind": "call" if bet_now else "check", "min": bet_now, "max": bet_now})
+    if bet_now or not bounds.must_open:
+        kinds.append({"kind": "call" if bet_now else "check", "min": bet_now, "max": bet_now})
     if bounds.raising:
         kinds.append({"kind": bounds.raising, "min": bounds.min_to, "max": bounds.max_to})
     return kinds
@@ -26,7 +28,7 @@ def declare(out: Out, fact: Declared) -> None:
         showdown.refuse(out, fact.kind, fact.seat, "no hand is being played", fact.evidence)
         return
     if out.state.held is not None:
-        _refuse(out, hand, fact, "held", f"incident {out.state.held.id} has to be ruled first")
+        _refuse(out, hand, fact, "held", incident=out.state.held.id)
         return
     if fact.kind == "fold" and (hand.phase == "showdown" or (hand.phase == "board" and hand.must_show)):
         _muck(out, hand, fact)
@@ -34,19 +36,34 @@ def declare(out: Out, fact: Declared) -> None:
     bounds = betting.bounds(hand, out.setup.profile)
     if bounds is None or hand.phase != "bet":
         if hand.phase == "deal":
-            _refuse(out, hand, fact, "before_deal_ends", "betting starts when all cards are dealt")
+            _refuse(out, hand, fact, "before_deal_ends")
         else:
             showdown.refuse(out, fact.kind, fact.seat, f"no decision is due ({hand.phase})", fact.evidence)
         return
     if fact.seat is not None and fact.seat != bounds.seat:
-        asked = f"seat {bounds.seat} is to act"
-        _refuse(out, hand, fact, "out_of_turn", asked, bounds, reaction="FLAG")
+        turns.out_of_turn(out, hand, fact, bounds)
         return
-    problem, kind, to = _judge(out, hand, fact, bounds)
-    if problem is not None:
-        _refuse(out, hand, fact, problem, _asked(problem, bounds, hand), bounds)
-        return
-    _accept(out, hand, fact, bounds, kind, to)
+    judged = judging.judge(hand, fact, bounds)
+    early = turns.unbound(hand, bounds.seat, judged)
+    if judged.problem is not None:
+        _refuse(out, hand, fact, judged.problem, bounds)
+    elif early is not None:
+        _refuse(out, hand, fact, "bound", bounds, bound=sentences.tried(early.kind, early.to))
+    else:
+        _accept(out, hand, fact, bounds, judged.kind, judged.to)
+    turns.follow(out)
+
+
+def declare_early(out: Out, hand: Hand, seat: int, early: Early) -> None:
+    """The turn has come to a seat whose chips lie there already: they count now (CM-15)."""
+    bounds = betting.bounds(hand, out.setup.profile)
+    assert bounds is not None
+    fact = Declared("call" if early.to <= hand.level else "raise", seat, early.to, basis="derived")
+    judged = judging.judge(hand, fact, bounds)
+    if judged.problem is not None:
+        _refuse(out, hand, fact, judged.problem, bounds)
+    else:
+        _accept(out, hand, fact, bounds, judged.kind, judged.to, read_as="CM-15")
 
 
 def _muck(out: Out, hand: Hand, fact: Declared) -> None:
@@ -58,65 +75,30 @@ def _muck(out: Out, hand: Hand, fact: Declared) -> None:
     showdown.mucked(out, seat, fact.evidence)
 
 
-def _judge(out: Out, hand: Hand, fact: Declared, bounds: Bounds) -> tuple[str | None, str, int]:
-    """What the decision amounts to: (breach key or None, kind, total for the round)."""
-    bet = hand.bet.get(bounds.seat, 0)
-    if fact.kind == "fold":
-        return None, "fold", bet
-    if fact.kind == "check":
-        return ("check_facing_bet" if bounds.call else None), "check", bet
-    if fact.kind == "call":
-        return (None if bounds.call else "call_nothing"), "call", bet + bounds.call
-    to = fact.to
-    if fact.kind == "all_in" and to is None:
-        stack = hand.stack[bounds.seat]
-        if stack is None:
-            return "stack_unknown", "all_in", 0
-        to = bet + stack
-    if to is None:
-        return "amount_missing", fact.kind, 0
-    return _judge_amount(out, hand, fact, bounds, to)
+def accept_sensed(out: Out, hand: Hand, fact: StakePlaced, kind: Kind, read_as: str | None) -> None:
+    """Accept what chips did as the decision of the seat to act; ``read_as`` is the rule that decided its meaning."""
+    bounds = betting.bounds(hand, out.setup.profile)
+    assert bounds is not None
+    spoken = fact.spoken
+    to = hand.bet.get(fact.seat, 0) + bounds.call if kind == "call" else fact.total
+    told = Declared(kind if spoken is None else spoken.kind, fact.seat, None if spoken is None else spoken.to)
+    told = replace(told, basis=fact.basis, evidence=fact.evidence)
+    _accept(out, hand, told, bounds, kind, to, movements=fact.movements, read_as=read_as)
 
 
-def _judge_amount(out: Out, hand: Hand, fact: Declared, bounds: Bounds, to: int) -> tuple[str | None, str, int]:
-    bet, stack = hand.bet.get(bounds.seat, 0), hand.stack[bounds.seat]
-    if to % out.setup.chipset.unit and (stack is None or to != bet + stack):
-        return "not_whole_chips", fact.kind, to
-    if stack is not None and to > bet + stack:
-        return "over_stack", fact.kind, to
-    if fact.kind == "bet" and hand.level:
-        return "bet_facing_bet", "bet", to
-    if fact.kind == "all_in" and (to <= hand.level or bounds.barred == "nobody_to_answer"):
-        return (None if bounds.call else "call_nothing"), "call", min(to, max(hand.level, bet))
-    if bounds.raising is None:
-        return bounds.barred, fact.kind, to
-    if to <= hand.level or (to < bounds.min_to and not (fact.kind == "all_in" and stack is None)):
-        return ("min_raise" if hand.level else "min_bet"), bounds.raising, to
-    return None, bounds.raising, to
-
-
-def _asked(problem: str, bounds: Bounds, hand: Hand) -> str:
-    sentences = {
-        "check_facing_bet": f"{bounds.call} are owed: call, raise or fold",
-        "call_nothing": "there is nothing to call: check",
-        "bet_facing_bet": f"a bet of {hand.level} stands: call or raise",
-        "over_stack": f"at most {bounds.max_to} lie in front of the seat",
-        "min_raise": f"a raise goes to at least {bounds.min_to}",
-        "min_bet": f"a bet is at least {bounds.min_to}",
-        "raise_cap": "the raises of this round are used up: call or fold",
-        "not_reopened": "the all-in was no full raise: call or fold",
-        "short_stack": "the stack is too short to raise: call or fold",
-        "nobody_to_answer": "nobody is left who could answer a raise: call or fold",
-        "not_whole_chips": "the amount is not payable in chips of this table",
-        "stack_unknown": "the stack is not known: key the amount with ALLIN",
-        "amount_missing": "the amount is missing: key the total for the round and ENTER",
-    }
-    return sentences[problem]
-
-
-def _accept(out: Out, hand: Hand, fact: Declared, bounds: Bounds, kind: str, to: int) -> None:
+def _accept(
+    out: Out,
+    hand: Hand,
+    fact: Declared,
+    bounds: Bounds,
+    kind: str,
+    to: int,
+    *,
+    movements: int = 1,
+    read_as: str | None = None,
+) -> None:
     seat = bounds.seat
-    bet, stack = hand.bet.get(seat, 0), hand.stack[seat]
+    bet, stack, before_step = hand.bet.get(seat, 0), hand.stack[seat], hand.step
     added = to - bet
     all_in = (stack is not None and added == stack and added > 0) or (stack is None and fact.kind == "all_in")
     data: dict[str, Any] = {
@@ -129,56 +111,84 @@ def _accept(out: Out, hand: Hand, fact: Declared, bounds: Bounds, kind: str, to:
         "call_before": bounds.call,
         "pot_before": hand.pot,
     }
-    full = False
+    full, increment = False, to - hand.level
     if kind in ("bet", "raise"):
-        increment = to - hand.level
-        full = increment >= hand.step
-        counts = kind == "raise" and (full or out.setup.profile.raise_cap_counts == "every_increase")
+        profile = out.setup.profile
+        full = betting.is_full(hand, profile, increment)
+        counts = kind == "raise" and (full or profile.raise_cap_counts == "every_increase")
         data |= {
             "raise_no": hand.raises + counts,
             "full_raise": full,
-            "min_next": to + (increment if full else hand.step),
+            "min_next": betting.next_least(hand, profile, to),
+            "increment": max(hand.step, increment),
         }
     data |= {
         "stack_after": None if stack is None else stack - added,
-        "movements": 1,
+        "movements": movements,
         "in_turn": True,
         "elapsed_ms": max(0, out.t_ms(hand.id, hand.t_ms) - hand.began_t_ms),
     }
     if fact.kind != kind or fact.to is not None:
         data["declared"] = {"kind": fact.kind, "number": fact.to}
     if fact.kind == "all_in" and kind == "call" and to != (fact.to if fact.to is not None else bet + (stack or 0)):
-        data["read_as"] = "CM-4"
-    substantial = hand.substantial
-    out.hand("action.taken", data, fact.basis, fact.evidence)
+        read_as = read_as or "CM-4"
+    if read_as is not None:
+        data["read_as"] = read_as
+    note = None
     if kind == "raise" and not full:
-        info = out.rules("short_all_in_raise")
-        if info:
-            out.breach("short_all_in_raise", "INFO", "all-in for less than a full raise", seat=seat)
+        note = "short_all_in_raise"
+    elif kind == "raise" and increment < before_step:
+        note = "small_raise"
+    _emit(out, hand, data, fact.basis, fact.evidence, note)
+
+
+def fold(
+    out: Out, hand: Hand, seat: int, basis: Basis, evidence: Sources, *, read_as: str | None, in_turn: bool = True
+) -> None:
+    """A seat gives its hand up without having been asked, or by leaving."""
+    bet, stack = hand.bet.get(seat, 0), hand.stack[seat]
+    owed = max(0, hand.level - bet)
+    data: dict[str, Any] = {"street": hand.street, "seat": seat, "kind": "fold", "all_in": False, "added": 0, "to": bet}
+    data |= {"call_before": owed if stack is None else min(owed, stack), "pot_before": hand.pot, "stack_after": stack}
+    data |= {"movements": 0, "in_turn": in_turn}
+    if read_as is not None:
+        data["read_as"] = read_as
+    _emit(out, hand, data, basis, evidence)
+    if not in_turn:
+        turns.follow(out)
+
+
+NOTES = {
+    "short_all_in_raise": "its all-in is less than a full raise; it stands as table stakes",
+    "small_raise": "its raise is less than the last increment; any greater sum is a raise",
+}
+
+
+def _emit(
+    out: Out, hand: Hand, data: dict[str, Any], basis: Basis, evidence: Sources, note: str | None = None
+) -> None:
+    """``action.taken`` and what comes with it: the hand before is final with substantial action, a round may end."""
+    substantial = hand.substantial
+    out.hand("action.taken", data, basis, evidence)
+    if note is not None and out.rules(note):
+        out.breach(note, "INFO", f"seat {data['seat']} raised to {data['to']}: {NOTES[note]}", seat=data["seat"])
     if hand.substantial and not substantial:
         showdown.final(out, "next_hand")
     if hand.to_act is None:
         dealing.close_round(out, hand)
 
 
-def _refuse(
-    out: Out,
-    hand: Hand,
-    fact: Declared,
-    key: str,
-    asked: str,
-    bounds: Bounds | None = None,
-    reaction: Any = "BLOCK",
-) -> None:
+def _refuse(out: Out, hand: Hand, fact: Declared, key: str, bounds: Bounds | None = None, **more: object) -> None:
     """``action.refused``, and the breach behind it where a rule forbids the entry. Nothing else changes."""
     may = allowed(bounds) if bounds is not None else []
     rules = out.rules(key)
     seat = fact.seat if fact.seat is not None else (bounds.seat if bounds is not None else hand.to_act)
+    asked = sentences.sentence(key, seat, fact.kind, fact.to, hand, bounds, may, **more)
     data: dict[str, Any] = {"seat": seat, "tried": {"kind": fact.kind, "to": fact.to}, "rules": rules}
     data |= {"allowed": may, "why": asked}
     out.hand("action.refused", data, fact.basis, fact.evidence)
     if rules:
-        out.breach(key, reaction, asked, allowed=may, seat=seat, evidence=fact.evidence)
+        out.breach(key, "BLOCK", asked, allowed=may, seat=seat, evidence=fact.evidence)
 
 
 def undo(out: Out, evidence: Sources) -> None:

@@ -2,12 +2,13 @@
 
 from typing import Literal
 
+from controller.core.rules.codes import FAMILIES
 from controller.core.rules.profile import Family
 
 Reaction = Literal["BLOCK", "HOLD", "FLAG", "INFO"]
 
 IDS: dict[str, dict[Family, tuple[str, ...]]] = {
-    "raise_cap": {"HR": ("HR-11.8", "HR-A1"), "RS": ()},
+    "raise_cap": {"HR": ("HR-11.8", "HR-A1")},
     "not_reopened": {"HR": ("CM-3",), "RS": ("RS-7.13", "CM-3")},
     "nobody_to_answer": {"HR": ("CM-4",), "RS": ("CM-4",)},
     "short_stack": {"HR": ("HR-12.14",), "RS": ("RS-7.4",)},
@@ -39,6 +40,13 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
     "unsure_card": {"HR": ("HR-19.1",), "RS": ("RS-6.2",)},
     "misdeal": {"HR": ("HR-22.1", "CM-11"), "RS": ("CM-11",)},
     "person_called": {"HR": ("HR-22.1", "CM-23"), "RS": ("CM-23",)},
+    "no_burn": {"HR": ("HR-12.1", "CM-9"), "RS": ("RS-A1", "CM-9")},
+    "extra_burn": {"HR": ("HR-12.1", "CM-14b"), "RS": ("RS-A1", "CM-14b")},
+    "unclear_stake": {"HR": ("HR-12.9", "CM-17"), "RS": ("CM-17",)},
+    "wrong_push": {"HR": ("HR-15.4", "HR-12.19"), "RS": ("RS-9.8",)},
+    "string_bet": {"HR": ("HR-12.11", "HR-12.13"), "RS": ("CM-16",)},
+    "chips_loose": {"HR": ("HR-2.1",), "RS": ("RS-2.3",)},
+    "stack_differs": {"HR": ("HR-9.3",), "RS": ("CM-22",)},
     "device_lost": {"HR": (), "RS": ()},
     "held": {"HR": ("HR-22.1", "CM-23"), "RS": ("CM-23",)},
     "may_not_rule": {"HR": ("HR-22.1",), "RS": ("CM-23",)},
@@ -50,4 +58,4 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
 
 def ids(key: str, family: Family) -> list[str]:
     """The rule ids behind ``key`` for a profile of this family; empty where the texts say nothing."""
-    return list(IDS.get(key, {}).get(family, ()))
+    return list(IDS.get(key, {}).get(family) or FAMILIES.get(family, {}).get(key, ()))

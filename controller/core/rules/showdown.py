@@ -176,7 +176,9 @@ def finished(out: Out, fact: Finished) -> None:
         return
     for pot in hand.pots:
         for winner in pot["winners"]:
-            paid = {"pot": pot["pot"], "seat": winner["seat"], "amount": None, "agrees": None}
+            counted = winner["seat"] in dict(fact.stacks)
+            paid = {"pot": pot["pot"], "seat": winner["seat"]}
+            paid |= {"amount": winner["amount"] if counted else None, "agrees": True if counted else None}
             out.hand("award.paid", paid, fact.basis, fact.evidence)
     won: dict[int, int] = dict.fromkeys(hand.order, 0)
     for pot in hand.pots:
@@ -203,7 +205,7 @@ def finished(out: Out, fact: Finished) -> None:
 
 
 def _result_line(hand: Hand, seat: int, won: int) -> dict[str, Any]:
-    staked = hand.paid.get(seat, 0) + (hand.dead if seat == hand.big else 0)
+    staked = hand.staked(seat)
     stack = hand.stack[seat]
     line: dict[str, Any] = {"seat": seat, "in": staked, "out": won, "net": won - staked}
     line["stack_after"] = None if stack is None else stack + won
@@ -215,7 +217,7 @@ def _result_line(hand: Hand, seat: int, won: int) -> dict[str, Any]:
 def void(out: Out, hand: Hand, cause: str, incident: str | None, by: list[dict[str, str]]) -> None:
     """``hand.voided``: every stake goes back, no rake (CM-12)."""
     back = [
-        {"seat": seat, "amount": hand.paid.get(seat, 0) + (hand.dead if seat == hand.big else 0)} for seat in hand.order
+        {"seat": seat, "amount": hand.staked(seat)} for seat in hand.order
     ]
     data = {"cause": cause, "incident": incident, "returned": [b for b in back if b["amount"]], "rake": 0, "by": by}
     out.hand("hand.voided", data, "attested")

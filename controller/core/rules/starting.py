@@ -30,7 +30,9 @@ def attest(out: Out, fact: HandAttested, seed: bytes | None) -> bool:
 
 def playing(out: Out) -> dict[int, int | None]:
     """The seats that can be dealt in, with their stacks: whoever has chips, or chips that nobody counted."""
-    return {n: seat.stack for n, seat in sorted(out.state.seats.items()) if seat.stack is None or seat.stack > 0}
+    counted = out.state.counted
+    stacks = {n: counted.get(n) if seat.stack is None else seat.stack for n, seat in sorted(out.state.seats.items())}
+    return {n: stack for n, stack in stacks.items() if stack is None or stack > 0}
 
 
 def may_start(out: Out, seed: bytes | None) -> bool:
@@ -78,7 +80,9 @@ def start(out: Out, basis: Basis, evidence: Sources, seed: bytes, *, shuffled: b
         "number": number,
         "game": setup.profile.game,
         "profile": {"sha256": setup.profile.sha256},
-        "structure": setup.profile.structure,
+        "structure": state.limits.structure or setup.profile.structure,
+        "unit": setup.chipset.unit,
+        "burns": setup.profile.burns_per_street,
         "limits": limits_data(state.limits),
         "button": button,
         "small_blind_seat": small,
@@ -100,7 +104,7 @@ def start(out: Out, basis: Basis, evidence: Sources, seed: bytes, *, shuffled: b
 
 
 def _seat_line(out: Out, seat: int, stack: int | None) -> dict[str, Any]:
-    line: dict[str, Any] = {"seat": seat, "stack": stack, "dealt_in": True, "owes": 0}
+    line: dict[str, Any] = {"seat": seat, "stack": stack, "dealt_in": True, "owes": 0, "posts": []}
     player = out.state.seats[seat].player
     return line if player is None else line | {"player": player}
 
