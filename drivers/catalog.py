@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
 from drivers.conversation import Conversation
+from drivers.eccel_host import EccelHost
 from drivers.errors import ConfigError, UnknownDriver
 from drivers.feig_buffered import FeigBuffered
 from drivers.feig_host import FeigHost
@@ -34,6 +35,7 @@ class Maker(Protocol):
 DRIVERS: dict[str, Maker] = {
     "feig": FeigHost,
     "feig-buffered": FeigBuffered,
+    "eccel": EccelHost,
     "mercury": MercuryHost,
     "shoe": ShoeHost,
     "keypad": KeypadHost,

@@ -8,7 +8,7 @@ from drivers.errors import ConfigError, UnknownDriver
 
 @pytest.mark.parametrize("name", sorted(DRIVERS))
 def test_every_driver_is_made_by_its_name(name: str) -> None:
-    conversation = make(name, "dev0", "usb://x", {"serial": "1"}, {})
+    conversation = make(name, "dev0", "usb://x", {"model": "1"}, {})
     assert conversation.stop(0).failed is None
 
 

@@ -78,7 +78,7 @@ def test_a_tag_that_leaves_is_gone_after_the_window() -> None:
 
 
 def test_an_empty_field_is_known_by_its_signs_of_life() -> None:
-    wire, module = _wire()
+    wire, _ = _wire()
     wire.open()
     wire.run(6000)
     assert _seen(wire)[-1] == (frozenset(), True)
