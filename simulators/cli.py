@@ -9,7 +9,6 @@ COMMANDS = {
     "rehearse": ("simulators.rehearse", "play recorded hands and scenarios, and hold the table to what must come out"),
     "demo": ("simulators.demo", "play a few hands through simulated devices, daemon and broker, as a story"),
     "devices": ("simulators.host", "serve the simulated devices of a table on ptys and USB/IP"),
-    "device": ("simulators.host", "serve one simulated device"),
 }
 
 

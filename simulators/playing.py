@@ -1,10 +1,12 @@
 """Plays one case on a stage: a recorded hand or a scenario, and says what became of it."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from simulators import invariants, judge, verdict
 from simulators.dealer import Dealer, keys_of
+from simulators.errors import ProductFailure
 from simulators.judge import MS, Performed
 from simulators.plan import Plan
 from simulators.scripts.acts import Act, Check, Script, Slide
@@ -68,7 +70,10 @@ class ScenarioRun:
     def play(self, case: Case, progress: Callable[[Step], Any] | None = None) -> None:
         """Perform all steps, end the table, and judge. ``progress`` is told each step before it happens."""
         scenario, stage = self.scenario, self.stage
+        deadline = time.monotonic() + scenario.run.timeout_s
         for step in scenario.steps:
+            if time.monotonic() > deadline:
+                raise ProductFailure(f"step {step.id} was not reached within {scenario.run.timeout_s} s")
             if progress is not None:
                 progress(step)
             self._step(step)

@@ -25,6 +25,8 @@ from simulators.through.stage import Journal, NotRunnable, Stage
 from simulators.verdict import Case, Exit, exit_code
 
 WAYS = ("facts", "virtual", "wires")
+HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
+"""What a scenario may ask for in ``needs``, and which way to rehearse has it."""
 HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
 """What a recorded hand asks of any house: its stacks are as they were, and nobody took a rake."""
 
@@ -157,6 +159,9 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     script = scenario.load(one.path)
     plan = of_scenario(script)
+    for need in script.run.needs:
+        if need not in HAS[ask.through]:
+            raise NotRunnable(f"needs {need}, which {ask.through} has not got")
     for _ in range(script.run.repeat):
         with _stage(plan, ask, journal, ledger, ask.speed or script.run.speed) as stage:
             playing.ScenarioRun(script, plan, stage).play(case)

@@ -24,12 +24,18 @@ class Felt:
     seed: int = 0
     stakes_in: dict[int, int] = field(default_factory=dict)
     """What each seat has in the round, in minor units."""
+    left: dict[int, int | None] = field(default_factory=dict)
+    """What each seat had at the start of the round; ``None`` where the rig does not count it."""
+    folded: set[int] = field(default_factory=set)
     declared: Declare | None = None
     """What was announced and not yet followed by chips."""
     begun: bool = False
     """HAND was pressed for this hand."""
     dealt: bool = False
     gone: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.left = {s.seat: s.stack for s in self.seats}
 
     def begin(self) -> list[Act]:
         """Press HAND, once a hand: it posts the blinds and antes that are due."""
@@ -53,11 +59,23 @@ class Felt:
         if act.kind in ("bet", "raise") and act.to is None:
             return before
         if act.seat is not None:
-            if act.kind == "call":
-                self.stakes_in[act.seat] = self.to_match
-            elif act.to is not None:
-                self.stakes_in[act.seat] = act.to
+            self._staked(act, act.seat)
         return [*before, act]
+
+    def _staked(self, act: Declare, seat: int) -> None:
+        left = self.left.get(seat)
+        if act.kind == "fold":
+            self.folded.add(seat)
+        elif act.kind == "call":
+            self.stakes_in[seat] = self.to_match if left is None else min(self.to_match, left)
+        elif act.to is not None:
+            self.stakes_in[seat] = act.to
+        elif act.kind == "all_in" and left is not None:
+            self.stakes_in[seat] = left
+
+    def fold(self, seat: int) -> None:
+        """A seat's cards go to the muck."""
+        self.folded.add(seat)
 
     def put(self, seat: int, amount: int) -> list[Act]:
         """Chips come in front of a seat; the dealer keys what they mean, unless it was declared."""
@@ -77,9 +95,17 @@ class Felt:
         """The highest stake of the round."""
         return max(self.stakes_in.values(), default=0)
 
-    def next_round(self) -> None:
-        """A street begins: nobody has put in anything."""
-        self.stakes_in, self.declared = {}, None
+    def street(self) -> None:
+        """A card goes to burn or board. A new round begins with it only if all have answered the last stake."""
+        if all(self._answered(seat) for seat in self.left if seat not in self.folded):
+            for seat, stake in self.stakes_in.items():
+                left = self.left[seat]
+                self.left[seat] = None if left is None else left - stake
+            self.stakes_in, self.declared = {}, None
+
+    def _answered(self, seat: int) -> bool:
+        stake, left = self.stakes_in.get(seat, 0), self.left[seat]
+        return stake >= self.to_match or (left is not None and stake >= left)
 
     def draw(self) -> str:
         """The next card out of the shoe: as the scenario says, then by chance from the rest."""
@@ -101,4 +127,6 @@ class Felt:
         self.button = next((s for s in seats if s > self.button), seats[0])
         self.top, self.gone = list(top), set()
         self.begun = self.dealt = False
-        self.next_round()
+        self.left = dict.fromkeys(self.left)  # who won how much is for the product to say
+        self.folded.clear()
+        self.stakes_in, self.declared = {}, None

@@ -137,7 +137,7 @@ def _slide(section: Section, felt: Felt) -> Iterator[Act]:
     elif place not in ("burn", "board"):
         raise section.wrong("to", place, 'a card slides to "burn", "board" or "seat:N"')
     else:
-        felt.next_round()
+        felt.street()
     for _ in range(section.number("count", 1, 1)):
         card = felt.draw()
         yield Slide(None if unread else card, place.split(":")[0], seat, confidence)
@@ -166,7 +166,9 @@ def _move(section: Section, felt: Felt) -> Iterator[Act]:
     source, target = section.text("from"), section.text("to")
     section.number("count", 1, 1)
     if target == "muck" and source.startswith("seat:"):
-        yield Muck(_seat(section, "from", felt))
+        seat = _seat(section, "from", felt)
+        felt.fold(seat)
+        yield Muck(seat)
     else:
         yield Unsensed(f"card.move {source} -> {target}")
 

@@ -21,6 +21,16 @@ BEGAN = 1_796_040_000_000_000_000
 """The wall clock of a rehearsal without a real one: 2026-11-30 12:00 UTC."""
 
 
+NOISE = "8d41f00d5aa5"
+"""What strays onto a wire: no frame of any protocol begins like this."""
+
+
+def bursts(args: Mapping[str, Any]) -> list[int]:
+    """The pauses in ms between bursts of noise: ``rate`` a second for ``ms``; one burst without them."""
+    rate, ms = int(args.get("rate", 1)), int(args.get("ms", 0))
+    return [0] + [1000 // rate] * (ms * rate // 1000) if rate else []
+
+
 class NotRunnable(SimulatorError):
     """This way to rehearse has no such act: the case is skipped with this reason."""
 

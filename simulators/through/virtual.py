@@ -15,11 +15,9 @@ from simulators.hardware.shoe import SmartShoe
 from simulators.plan import Plan
 from simulators.rigs import VirtualWire
 from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
-from simulators.through.stage import MS, Inside, Journal, NotRunnable, command_of
+from simulators.through.stage import MS, NOISE, Inside, Journal, NotRunnable, bursts, command_of
 
 READY_MS = 5000
-NOISE = "8d41f00d5aa5"
-"""What strays onto the wire: no frame of any protocol begins like this."""
 
 
 class VirtualStage(Inside):
@@ -99,7 +97,8 @@ class VirtualStage(Inside):
     def _accident(self, act: DeviceAct) -> None:
         what, args = act.what, dict(act.args)
         if what == "noise":
-            for _ in range(int(args.get("times", 1))):
+            for pause in bursts(args):
+                self.pause(pause)
                 self._act(act.device, "noise", bytes=NOISE)
         elif what == "jam":
             self._act(act.device, "jam")

@@ -20,9 +20,8 @@ from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAc
 from simulators.seen import Seen
 from simulators.subscriber import Subscriber
 from simulators.through.lost import Performed
-from simulators.through.stage import command_of
+from simulators.through.stage import NOISE, bursts, command_of
 
-NOISE = "8d41f00d5aa5"
 DEVICES_S = 15.0
 DELIVERED_S = 20.0
 HAND_OVER_S = 0.15
@@ -168,7 +167,9 @@ class WiresStage:
     def _accident(self, act: DeviceAct) -> None:
         match act.what:
             case "noise":
-                self._host.do("noise", act.device, bytes=NOISE)
+                for pause in bursts(act.args):
+                    self.pause(pause)
+                    self._host.do("noise", act.device, bytes=NOISE)
             case "jam":
                 self._host.do("jam", act.device)
                 self.pause(int(act.args.get("ms", 1000)))

@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from simulators.rehearse import Ask, Found, find, main, play, run
+from simulators.scripts.acts import Act, Slide
+from simulators.scripts.phh import convert
 from simulators.verdict import Case, Exit, exit_code
 
 CAPPED = 8
@@ -129,6 +132,30 @@ def test_the_ledger_of_wires_can_be_kept_and_verified(shared: Path, tmp_path: Pa
     files = [str(shared / "data/phh/wsop-2023-43" / f"{number}.phh") for number in (63, 67)]
     assert main(["--through", "wires", "--ledger", str(ledger), *files]) == Exit.PASSED
     assert feltd("verify", str(ledger)).returncode == 0
+
+
+@pytest.mark.parametrize("name", [TELEVISED, "wsop-2023-43/1", "pluribus/34/9", "pluribus/31/24"])
+def test_a_record_goes_in_and_comes_out_the_same(shared: Path, tmp_path: Path, name: str) -> None:
+    """With the auditor's key the ledger gives the hand back: actions, cards and stacks."""
+    record, ledger, out = shared / f"data/phh/{name}.phh", tmp_path / "ledger", tmp_path / "out.phh"
+    assert main(["--through", "virtual", "--ledger", str(ledger), str(record)]) == Exit.PASSED
+    key = ("--card-key", f"{ledger}.card-key")
+    exported = feltd("export", str(ledger), "--format", "phh", *key, "-o", str(out))
+    assert exported.returncode == 0, exported.stderr
+    before, after = convert(record, name=record.stem), convert(out)
+    hidden = before.outcome.masked
+    assert [_masked(act, hidden) for act in after.acts] == [_masked(act, hidden) for act in before.acts]
+    assert [seat.stack for seat in after.seats] == [seat.stack for seat in before.seats]
+    assert after.outcome.board == before.outcome.board
+    if before.outcome.stacks:
+        assert after.outcome.stacks == before.outcome.stacks
+
+
+def _masked(act: Act, hidden: frozenset[str]) -> Act:
+    """Cards that the record does not know were drawn by chance; burns are drawn anew by each reader."""
+    if isinstance(act, Slide) and (act.place == "burn" or act.card in hidden):
+        return replace(act, card="??")
+    return act
 
 
 def feltd(*arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -38,13 +38,13 @@ def changed(old: str, new: str) -> str:
 # ------------------------------------------------------------------ it passes
 
 
-@pytest.mark.parametrize("name", ["whole-hand", "side-pot", "shoe-unplugged", "daemon-killed"])
+@pytest.mark.parametrize("name", ["whole-hand", "side-pot", "premature-flop", "shoe-unplugged", "daemon-killed"])
 def test_shipped_scenarios_pass_through_virtual_devices(name: str) -> None:
     case = play(Found(HERE / f"{name}.toml", name), Ask("virtual"))
     assert case.outcome == "passed", case.lines
 
 
-@pytest.mark.parametrize("name", ["whole-hand", "side-pot"])
+@pytest.mark.parametrize("name", ["whole-hand", "side-pot", "premature-flop"])
 def test_scenarios_without_devices_pass_through_facts(name: str) -> None:
     case = play(Found(HERE / f"{name}.toml", name), Ask("facts"))
     assert case.outcome == "passed", case.lines
@@ -61,6 +61,19 @@ def test_what_a_rig_cannot_do_is_skipped_with_the_reason() -> None:
     case = play(Found(HERE / "broker-stopped.toml", "broker-stopped"), Ask("virtual"))
     assert case.outcome == "skipped"
     assert "through wires" in case.lines[0]
+
+
+def test_what_a_scenario_needs_is_skipped_where_it_is_missing(rehearse: Callable[[str], Case]) -> None:
+    case = rehearse(changed("seed = 7", 'seed = 7\nneeds = ["broker"]'))
+    assert (case.outcome, case.lines) == ("skipped", ["needs broker, which virtual has not got"])
+
+
+def test_noise_on_the_wire_costs_no_card(rehearse: Callable[[str], Case]) -> None:
+    noise = '[[step]]\nid = "noise"\ndo = "link.noise"\ndevice = "shoe0"\nms = 300\nrate = 10\n\n[[step]]\nid = "raise"'
+    fault = '[[expect]]\nevent = "device.fault"\nmatch = { device = "shoe0", cause = "noise" }\n\n[final]'
+    text = changed('[[step]]\nid = "raise"', noise).replace("[final]", fault)
+    case = rehearse(text)
+    assert case.outcome == "passed", case.lines
 
 
 def test_the_same_seed_gives_the_same_events(tmp_path: Path) -> None:
