@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         house(ask.profile)
         cases = run(find(asked.paths, asked.limit), ask, asked.ledger, asked.jobs, quiet=asked.json)
     except (ScriptError, BadConfiguration) as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
     (report.as_json if asked.json else report.as_table)(cases, sys.stdout)
     return exit_code(cases)
