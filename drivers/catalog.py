@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol
 
+from drivers.camera_host import CameraHost
 from drivers.conversation import Conversation
 from drivers.eccel_host import EccelHost
 from drivers.errors import ConfigError, UnknownDriver
@@ -38,6 +39,7 @@ DRIVERS: dict[str, Maker] = {
     "eccel": EccelHost,
     "mercury": MercuryHost,
     "shoe": ShoeHost,
+    "camera": CameraHost,
     "keypad": KeypadHost,
 }
 """The drivers of this project. A package can add to them and never replace one."""

@@ -1,5 +1,6 @@
 """A conversation and a simulated device on one fake clock, with a wire between them that can be spoiled."""
 
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -36,6 +37,7 @@ class VirtualWire:
         self.sent: list[bytes] = []
         self.failed: str | None = None
         self.commit = False
+        self._undurable: deque[Reading] = deque()
         self.baud: int | None = None
         self._deadline: int | None = None
 
@@ -74,9 +76,12 @@ class VirtualWire:
 
     def _poll(self) -> None:
         self._carry(self.device.poll(self.now))
+        while self._undurable and self.failed is None:
+            self.acknowledge(self._undurable.popleft())
 
     def _took(self, step: Step) -> None:
         self.readings.extend(step.readings)
+        self._undurable.extend(step.readings if self.commit else ())
         self.sent.extend(step.send)
         self._deadline = step.deadline
         if step.failed is not None:
@@ -88,9 +93,6 @@ class VirtualWire:
             for piece in self.to_device(frame):
                 self.now += LATENCY
                 self._carry(self.device.feed(piece, self.now))
-        for reading in step.readings if self.commit else ():
-            if self.failed is None:
-                self.acknowledge(reading)
 
     def _carry(self, frames: list[bytes]) -> None:
         for frame in frames:
