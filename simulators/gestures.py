@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from drivers.camera import Condition
 from simulators.errors import RigError
+from simulators.hardware.camera import SmartCamera
 from simulators.hardware.device import Device
+from simulators.hardware.eccel import PepperReader
 from simulators.hardware.feig import FeigReader
 from simulators.hardware.keypad import Keypad
+from simulators.hardware.mercury import MercuryModule
 from simulators.hardware.shoe import SmartShoe
 
 FILLER = tuple(rank + suit for suit in "cdhs" for rank in "23456789TJQKA")
@@ -69,7 +73,9 @@ def perform(device: Device, what: str, args: Args, now: int) -> Answer:
                 return _shoe(device, what, args, now)
             case Keypad():
                 return _keypad(device, what, args)
-            case FeigReader():
+            case SmartCamera():
+                return _camera(device, what, args)
+            case FeigReader() | PepperReader() | MercuryModule():
                 return _reader(device, what, args)
     except (KeyError, TypeError, ValueError) as fault:
         raise RigError(f"{what} with {dict(args)}: {type(fault).__name__} {fault}; correct the arguments") from fault
@@ -130,7 +136,7 @@ def _keypad(keypad: Keypad, what: str, args: Args) -> Answer:
     return {}
 
 
-def _reader(reader: FeigReader, what: str, args: Args) -> Answer:
+def _reader(reader: FeigReader | PepperReader | MercuryModule, what: str, args: Args) -> Answer:
     antenna = max(1, int(args.get("channel", 1)))
     match what:
         case "put":
@@ -145,6 +151,30 @@ def _reader(reader: FeigReader, what: str, args: Args) -> Answer:
             return {"tags": sorted(reader.field(antenna))}
         case _:
             raise _unknown(what, "reader")
+    return {}
+
+
+def _camera(camera: SmartCamera, what: str, args: Args) -> Answer:
+    match what:
+        case "lay":
+            confidence = int(args.get("confidence", 99))
+            number = camera.lay(
+                int(args["channel"]), args.get("card"), up=bool(args.get("up", True)), confidence=confidence
+            )
+            return {"object": number}
+        case "turn":
+            camera.turn(int(args["object"]), args.get("card"), confidence=int(args.get("confidence", 99)))
+        case "lift":
+            camera.lift(int(args["object"]))
+        case "condition":
+            camera.condition(Condition[str(args["name"]).upper()], bool(args.get("raised", True)))
+        case "reset":
+            camera.reset()
+        case "state":
+            scene = camera.scene().values()
+            return {"cards": sorted(seen.card or "??" for seen in scene), "unconfirmed": camera.unconfirmed()}
+        case _:
+            raise _unknown(what, "camera")
     return {}
 
 

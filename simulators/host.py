@@ -26,9 +26,13 @@ from typing import Any, Self
 
 from simulators.errors import RigError
 from simulators.gestures import Answer, Args, Disturbance, loaded_shoe, perform
+from simulators.hardware.camera import SmartCamera
 from simulators.hardware.device import Device
+from simulators.hardware.eccel import PepperReader
 from simulators.hardware.feig import FeigReader
+from simulators.hardware.feig_buffered import FeigBufferedReader
 from simulators.hardware.keypad import Keypad
+from simulators.hardware.mercury import MercuryModule
 from simulators.ports import BulkPort, KeyboardPort, Port, UsbIdentity, make_pty
 from simulators.usbserver import UsbServer
 
@@ -40,6 +44,10 @@ MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
     "shoe": (loaded_shoe, "bulk"),
     "keypad": (Keypad, "keyboard"),
     "feig": (FeigReader, "pty"),
+    "feig-buffered": (FeigBufferedReader, "pty"),
+    "eccel": (PepperReader, "pty"),
+    "mercury": (MercuryModule, "pty"),
+    "camera": (SmartCamera, "bulk"),
 }
 """Driver name to the simulated device and the link it has unless the spec says otherwise."""
 
