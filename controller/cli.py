@@ -148,6 +148,16 @@ def _export(args: argparse.Namespace) -> int:
     return OK
 
 
+def _rules(args: argparse.Namespace) -> int:
+    from controller.explaining import explained, lines  # noqa: PLC0415
+
+    if not args.explain:
+        raise LocalError("--explain", None, "say what to show: --explain tells the values of a profile")
+    told = explained(args.profile, Path())
+    print(json.dumps(told, ensure_ascii=False, indent=2) if args.json else "\n".join(lines(told)))
+    return OK
+
+
 # ---------------------------------------------------------------- commands to a running table
 
 
@@ -187,7 +197,8 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-LIMITS = ("small_blind", "big_blind", "ante", "ante_kind")
+AMOUNTS = ("small_blind", "big_blind", "ante", "small_bet", "big_bet", "table_min", "straddle")
+LIMITS = (*AMOUNTS, "ante_kind", "structure")
 
 
 def _stack(text: str) -> int | str:
@@ -242,6 +253,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--card-key", type=Path, metavar="FILE", help="the auditor's private key: opens closed cards")
     export.add_argument("--hand", metavar="ID")
     export.add_argument("-o", "--output", type=Path, metavar="FILE")
+
+    rules = add("rules", "show what a profile of house rules comes to", _rules)
+    rules.add_argument("--profile", required=True, metavar="NAME|FILE", help="a shipped profile, or a .toml file")
+    rules.add_argument("--explain", action="store_true", help="each value, the file that set it, the rules it decides")
+    rules.add_argument("--json", action="store_true")
     _add_table_commands(add)
     return parser
 
@@ -262,9 +278,10 @@ def _add_table_commands(add: Any) -> None:
 
     def limits(parser: argparse.ArgumentParser) -> None:
         group = parser.add_argument_group("limits, in minor units")
-        for name in LIMITS[:3]:
+        for name in AMOUNTS:
             group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N")
         group.add_argument("--ante-kind", choices=("each", "big_blind"))
+        group.add_argument("--structure", choices=("no_limit", "pot_limit", "fixed_limit"))
 
     command("status", "show the table")
     opened = command("open", "open the table", "button", *LIMITS)
@@ -277,6 +294,21 @@ def _add_table_commands(add: Any) -> None:
     seat.add_argument("--player", metavar="PSEUDONYM")
     leave = command("leave", "a player leaves", "seat")
     leave.add_argument("seat", type=int)
+    away = command("away", "a player is away: not dealt in, blinds are missed", "seat")
+    away.add_argument("seat", type=int)
+    back = command("back", "a player is back: posts what was missed, or waits", "seat", "waits")
+    back.add_argument("seat", type=int)
+    back.add_argument("--waits", action="store_true", default=None, help="for the big blind")
+    straddle = command("straddle", "the player left of the big blind posts a straddle", "seat")
+    straddle.add_argument("seat", type=int)
+    announce = command("announce", "the dealer announces who wins", "seats")
+    announce.add_argument("seats", type=int, nargs="+")
+    for name, help_ in (("push", "chips went from the pot to a seat"), ("tip", "a winner tips the dealers")):
+        paid = command(name, help_, "seat", "amount")
+        paid.add_argument("seat", type=int)
+        paid.add_argument("amount", type=int, help="minor units")
+    rake = command("rake", "the rake went into its box", "amount")
+    rake.add_argument("amount", type=int, help="minor units")
     buyin = command("buyin", "a player buys chips", "seat", "amount", "means")
     buyin.add_argument("seat", type=int)
     buyin.add_argument("amount", type=int, help="minor units")

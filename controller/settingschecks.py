@@ -53,10 +53,16 @@ def _money(file: str, limits: LimitsFile | None, profile: Profile | None, chipse
         return
     if limits.small_blind > limits.big_blind:
         yield Fault(file, "limits.small_blind", str(limits.small_blind), f"above big_blind = {limits.big_blind}")
+    if profile and limits.structure is not None and limits.structure not in profile.structures:
+        rule = "BG-6.1: " if profile.family == "BG" else ""
+        remedy = f"{rule}{profile.name} allows {', '.join(profile.structures)}: choose one of them"
+        yield Fault(file, "limits.structure", f'"{limits.structure}"', remedy)
+    if limits.big_bet and limits.big_bet < (limits.small_bet or limits.big_blind):
+        yield Fault(file, "limits.big_bet", str(limits.big_bet), "is below the small bet: raise it, or leave it out")
     if chipset is None:
         return
     unit = chipset.unit
-    for key in ("small_blind", "big_blind", "ante"):
+    for key in ("small_blind", "big_blind", "ante", "small_bet", "big_bet", "table_min", "straddle"):
         amount = getattr(limits, key)
         if amount % unit:
             remedy = f"cannot be paid in chips: make it a multiple of the smallest chip, {unit}"
@@ -69,7 +75,7 @@ def _money(file: str, limits: LimitsFile | None, profile: Profile | None, chipse
 
 def _house(file: str, tree: Mapping[str, Any], profile: Profile | None, test: bool) -> Iterator[Fault]:
     if profile and profile.rake is None:
-        rule = "HR-15.6" if profile.family == "HR" else "RS-7.8"
+        rule = {"HR": "HR-15.6", "BG": "BG-2.3"}.get(profile.family, "RS-7.8")
         yield Fault(file, 'override."rake.rate"', "", f"{rule}: missing: the house decides the rake; set it")
     seats = tree.get("seats")
     if profile and isinstance(seats, int) and seats < profile.players_min:

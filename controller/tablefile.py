@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from controller.core.rules.profile import Structure
 from controller.faults import Section
 from controller.profiles import Role
 
@@ -28,6 +29,11 @@ class LimitsFile(Section):
     big_blind: Annotated[int, Field(ge=1)]
     ante: Annotated[int, Field(ge=0)] = 0
     ante_kind: Literal["each", "big_blind"] = "each"
+    structure: Structure | None = None
+    small_bet: Annotated[int, Field(ge=0)] = 0
+    big_bet: Annotated[int, Field(ge=0)] = 0
+    table_min: Annotated[int, Field(ge=0)] = 0
+    straddle: Annotated[int, Field(ge=0)] = 0
 
 
 class ChipsPart(Section):
