@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from controller import ultimateprofile
 from controller.profilefile import ProfileFile
 
 Contradiction = tuple[str, str]
@@ -15,6 +16,12 @@ def contradictions(read: ProfileFile) -> Iterator[Contradiction]:
     if read.game != "ultimate":
         yield from _betting(read)
         yield from _of_the_text(read)
+        for key in sorted(ultimateprofile.KEYS & read.model_fields_set):
+            yield key, f"{read.game} is not played with boxes: take it out, or set game = ultimate"
+    else:
+        yield from ultimateprofile.contradictions(read, lithuanian=read.family == "LT")
+        if read.family != "LT":
+            yield "family", "only the Lithuanian text knows Ultimate: set LT"
 
 
 def _numbers(read: ProfileFile) -> Iterator[Contradiction]:

@@ -8,6 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from controller.core.rules.profile import Family, PotLimitRule, Structure
 from controller.faults import Section
+from controller.ultimateprofile import ANSWERS as BOX_ANSWERS
+from controller.ultimateprofile import UltimateKeys
 
 ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 """The functions of rules.md 9.5."""
@@ -58,7 +60,7 @@ class ApprovalFile(Section):
     date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
 
 
-class ProfileFile(Section):
+class ProfileFile(UltimateKeys):
     """The effective values of a profile. ``Profile`` tells what each key means."""
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
@@ -136,5 +138,5 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "require_cut": ("HR-A17", "BG-4.4"),
     "rake": ("HR-15.6", "HR-A16", "BG-2.3", "BG-A12", "RS-7.8"),
     "may_rule": ("HR-22.1", "CM-23"),
-}
+} | BOX_ANSWERS
 """Which rules and readings a key decides: what ``feltd rules --explain`` puts beside its value."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from controller import ultimateprofile
 from controller.core.rules.profile import Approval, Profile, Rake
 from controller.faults import BadConfiguration, Fault, did_you_mean, dotted, read_toml, shown, translate
 from controller.profilechecks import contradictions
@@ -193,7 +194,7 @@ def _frozen(read: ProfileFile) -> Profile:
         )
         effective["rake"] = list(astuple(rake))
     text = json.dumps(effective, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    plain = read.model_dump(exclude={"schema_", "rake", "structures", "may_rule", "approvals"})
+    plain = read.model_dump(exclude={"schema_", "rake", "structures", "may_rule", "approvals"} | ultimateprofile.KEYS)
     return Profile(
         **plain,
         structures=tuple(read.structures),
@@ -201,4 +202,5 @@ def _frozen(read: ProfileFile) -> Profile:
         rake=rake,
         may_rule=tuple(read.may_rule),
         approvals=tuple(Approval(**approval.model_dump()) for approval in read.approvals),
+        ultimate=ultimateprofile.frozen(read) if read.game == "ultimate" else None,
     )
