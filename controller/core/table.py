@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from controller.core import system
+from controller.core.conflict import conflict
 from controller.core.facts import Fact
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
@@ -13,7 +14,7 @@ from controller.core.sensing.shoe_table import ShoeTable
 from controller.core.session import Session
 from controller.core.setup import Setup
 from controller.core.state import State
-from drivers.readings import CardSeen, DeviceCleared, DeviceFault, DeviceLost, DeviceUp, Reading
+from drivers.readings import CardSeen, DeviceCleared, DeviceConflict, DeviceFault, DeviceLost, DeviceUp, Reading
 
 
 class Sensing(Protocol):
@@ -85,6 +86,8 @@ class Table:
             self.session.judge(fact)
         if isinstance(reading, DeviceUp | DeviceLost | DeviceFault | DeviceCleared):
             system.device(self.session.out, reading)
+        elif isinstance(reading, DeviceConflict):
+            conflict(self.session.out, reading)
 
     def status(self) -> dict[str, Any]:
         """A JSON-shaped picture for the people at the table. Never a closed card."""

@@ -13,7 +13,7 @@ import pytest
 from controller.core.facts import Evidence
 from controller.core.inputs import Input
 from controller.core.sensing.counting import tray_count
-from controller.core.setup import Chipset, Deck, Denomination
+from controller.core.setup import Chipset, Deck, Denomination, DeviceInfo
 from controller.core.table import Table
 from drivers import camera, catalog, eccel, mercury, shoe
 from drivers.feig import response_framer
@@ -277,6 +277,16 @@ def test_kind_26_one_tag_on_two_channels_is_a_conflict_until_it_is_over(name: st
     told = pumped(rig, 20 * SECOND, 40 * SECOND)
     assert [each.fault for each in told if isinstance(each, DeviceCleared)] == ["conflict"]
     assert not [each for each in told if isinstance(each, DeviceConflict)]
+
+
+def test_kind_26_a_conflict_is_recorded_and_the_tag_is_not() -> None:
+    device = DeviceInfo("bets0", "feig", {"1": "bet:1", "2": "bet:2"}, "reader")
+    table = Table(replace(felt.setup(), devices=(device,)))
+    conflict = DeviceConflict("bets0", 9, TAGS[0], ("1", "2"))
+    (record,) = table.feed(Input(1, SECOND, felt.WALL, conflict))
+    assert (record.stream, record.type, record.subject) == ("ops", "device.conflict", "bets0")
+    assert record.data["role"] == ["bet:1", "bet:2"]
+    assert TAGS[0] not in repr(record)
 
 
 @pytest.mark.parametrize("name", ["feig-antennas", "eccel-mux"])
