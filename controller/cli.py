@@ -90,9 +90,9 @@ def _keys(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     from controller.ledger.keys import load_verify_key  # noqa: PLC0415
-    from controller.ledger.verify import Checkpoint, verify  # noqa: PLC0415
+    from controller.ledger.verify import read_checkpoint, verify  # noqa: PLC0415
 
-    checkpoint = Checkpoint.from_json(args.checkpoint) if args.checkpoint else None
+    checkpoint = read_checkpoint(args.checkpoint) if args.checkpoint else None
     public = [load_verify_key(path) for path in args.public_key] or None
     report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
     if args.json:

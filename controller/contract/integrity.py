@@ -24,3 +24,8 @@ def key_id(public_key: bytes) -> str:
 def commitment(hand: str, slot: int, card: str, salt: str) -> str:
     """What a closed card is bound to before anybody sees it (events.md section 3)."""
     return hashlib.sha256(f"felt1|{hand}|{slot}|{card}|{salt}".encode()).hexdigest()
+
+
+def rotation_text(source: str, ledger: str, old: str, public_key: str, valid_from: str) -> bytes:
+    """What both keys sign in ``key.rotated``: the old key's name, the new key in hex, and the row it is used from."""
+    return f"felt-key|1|{source}|{ledger}|{old}|{public_key}|{valid_from}".encode()

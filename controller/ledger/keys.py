@@ -37,12 +37,14 @@ class Keys:
     """What a ledger is opened with.
 
     ``device`` wraps the keys of the hands (32 bytes). Without ``auditor`` nobody can open a closed card after its
-    hand; without ``signing`` the streams are chained and not signed.
+    hand; without ``signing`` the streams are chained and not signed. ``signing_before`` hands over to ``signing``
+    where the ledger was signed with it so far.
     """
 
     device: bytes = field(repr=False)
     auditor: X25519PublicKey | None = None
     signing: Ed25519PrivateKey | None = field(default=None, repr=False)
+    signing_before: Ed25519PrivateKey | None = field(default=None, repr=False)
 
     @classmethod
     def load(
@@ -51,6 +53,7 @@ class Keys:
         device: Path,
         auditor: Path | None = None,
         signing: Path | None = None,
+        signing_before: Path | None = None,
         create: bool = False,
     ) -> "Keys":
         """Read the key files. ``create`` makes a missing device key: for test mode and ``feltd keys`` only.
@@ -63,6 +66,7 @@ class Keys:
             device=load_device_key(device),
             auditor=load_auditor_public_key(auditor) if auditor else None,
             signing=load_signing_key(signing) if signing else None,
+            signing_before=load_signing_key(signing_before) if signing_before else None,
         )
 
 

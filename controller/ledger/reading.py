@@ -11,11 +11,11 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from controller.contract.sealed import bound_to, decrypt, key_place, open_sealed
 from controller.core.records import Record
 from controller.ledger import database
 from controller.ledger.errors import KeyFileError
-from controller.ledger.sealing import bound_to, decrypt, key_place, open_sealed
-from controller.ledger.store import as_record
+from controller.ledger.restoring import as_record
 
 
 def read_records(path: Path, *, auditor: X25519PrivateKey | None = None, hand: str | None = None) -> Iterator[Record]:

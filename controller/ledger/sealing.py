@@ -2,68 +2,22 @@
 
 The key of a hand lies in the file twice. Wrapped under the device key, so that a restart can play the hand to its
 end; this one is deleted in the transaction that closes the hand. Sealed to the auditor's public key, so that an
-auditor, and nobody at the table, can open it later. All with AES-256-GCM and random nonces; the text that a box is
-bound to names its place, so that it cannot be moved to another one.
+auditor, and nobody at the table, can open it later. How boxes are made is told in ``contract.sealed``.
 """
 
 import json
-import os
 import sqlite3
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from controller.contract.sealed import decrypt, encrypt, key_place, seal_to
 from controller.ledger.errors import KeyFileError
 
 TABLE_KEY = "table"
 """The key of secrets that belong to no hand, or to one that is closed already."""
-
-_NONCE = 12
-_POINT = 32
-
-
-def bound_to(stream: str, sequence: int, ledger: str) -> bytes:
-    """The place that a secret is bound to."""
-    return f"{stream}|{sequence:016d}|{ledger}".encode()
-
-
-def encrypt(key: AESGCM, plain: bytes, place: bytes) -> bytes:
-    """Nonce, ciphertext and tag."""
-    nonce = os.urandom(_NONCE)
-    return nonce + key.encrypt(nonce, plain, place)
-
-
-def decrypt(key: AESGCM, box: bytes, place: bytes) -> bytes:
-    """The plain bytes. Raises ``InvalidTag`` for another key, another place or a changed box."""
-    return key.decrypt(box[:_NONCE], box[_NONCE:], place)
-
-
-def seal_to(public: X25519PublicKey, plain: bytes, place: bytes) -> bytes:
-    """A box that only the owner of the private key can open: the one-time public key, then the ciphertext."""
-    once = X25519PrivateKey.generate()
-    point = once.public_key().public_bytes_raw()
-    return point + encrypt(_shared(once.exchange(public), point, public), plain, place)
-
-
-def open_sealed(private: X25519PrivateKey, box: bytes, place: bytes) -> bytes:
-    """The content of ``seal_to``. Raises ``InvalidTag`` for another key, another place or a changed box."""
-    point = box[:_POINT]
-    secret = private.exchange(X25519PublicKey.from_public_bytes(point))
-    return decrypt(_shared(secret, point, private.public_key()), box[_POINT:], place)
-
-
-def _shared(secret: bytes, point: bytes, public: X25519PublicKey) -> AESGCM:
-    derive = HKDF(algorithm=SHA256(), length=32, salt=point + public.public_bytes_raw(), info=b"felt-seal|1")
-    return AESGCM(derive.derive(secret))
-
-
-def key_place(ledger: str, name: str) -> bytes:
-    """The place that a hand's key is bound to."""
-    return f"hand-key|{ledger}|{name}".encode()
 
 
 class Vault:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from controller.contract.integrity import key_id, signed_text
+from controller.contract.integrity import key_id, rotation_text, signed_text
 
 ENDS_A_HAND = frozenset({"hand.closed", "hand.voided"})
-SIGNED_AT_ONCE = ENDS_A_HAND | {"table.closed"}
+SIGNED_AT_ONCE = ENDS_A_HAND | {"table.closed", "key.rotated"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Signer:
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
-        self.key_id = key_id(key.public_key().public_bytes_raw())
+        self.public: Ed25519PublicKey = key.public_key()
+        self.key_id = key_id(self.public.public_bytes_raw())
 
     def sign(self, source: str, ledger: str, sequence: int, sha256: str) -> dict[str, object]:
         """The ``data`` of a ``ledger.signed`` for the head named."""
@@ -34,4 +35,17 @@ class Signer:
             "head": {"sequence": f"{sequence:016d}", "sha256": sha256},
             "key": self.key_id,
             "signature": self._key.sign(signed_text(source, ledger, sequence, sha256)).hex(),
+        }
+
+    def take_over(self, before: Ed25519PrivateKey, source: str, ledger: str, row: int) -> dict[str, object]:
+        """The ``data`` of a ``key.rotated``: from this row on our key signs, and both keys say so."""
+        old, new = key_id(before.public_key().public_bytes_raw()), self.public.public_bytes_raw().hex()
+        text = rotation_text(source, ledger, old, new, f"{row:016d}")
+        return {
+            "old": old,
+            "new": self.key_id,
+            "public_key": new,
+            "valid_from": f"{row:016d}",
+            "signed_by_old": before.sign(text).hex(),
+            "signed_by_new": self._key.sign(text).hex(),
         }

@@ -1,26 +1,31 @@
 """The ledger: what the rules concluded, written once, in order, and never changed."""
 
-import fcntl
+import hashlib
 import json
 import os
 import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from controller.contract import envelope
-from controller.contract.integrity import GENESIS, digest
+from controller.contract.checkpoint import Head
+from controller.contract.following import Fault
+from controller.contract.integrity import digest, key_id
+from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
-from controller.core.records import Record, Stream
+from controller.core.records import Record
 from controller.errors import LocalError
-from controller.ledger import database
-from controller.ledger.errors import AppendFailed, LedgerBusy, LedgerDamaged, LedgerError
+from controller.ledger import database, files, restoring, tailcheck
+from controller.ledger.errors import AppendFailed, LedgerDamaged, LedgerError
 from controller.ledger.keys import Keys
-from controller.ledger.sealing import Vault, bound_to
+from controller.ledger.sealing import Vault
 from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, SigningRhythm
 
 _INSERT = "INSERT INTO row (row, stream, sequence, type, hand, body, key, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -28,14 +33,6 @@ _HEAD = (
     "INSERT INTO head (stream, sequence, sha256) VALUES (?, ?, ?) "
     "ON CONFLICT (stream) DO UPDATE SET sequence = excluded.sequence, sha256 = excluded.sha256"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The last event of a stream. Sequence 0 and zeros before the first."""
-
-    sequence: int = 0
-    sha256: str = GENESIS
 
 
 @dataclass(slots=True)
@@ -81,13 +78,15 @@ class Ledger:
         test: bool,
         keys: Keys,
         rhythm: SigningRhythm | None = None,
+        retention: files.Retention | None = None,
         new_id: str | None = None,
         wall_ns: int | None = None,
     ) -> "Ledger":
         """Open or begin the ledger of a table and take its lock.
 
         A new file gets a random UUID, or ``new_id`` in test mode where a run is to be repeated exactly, and begins
-        with ``ledger.began``, stamped with ``wall_ns`` (now, if not given).
+        with ``ledger.began``, stamped with ``wall_ns`` (now, if not given). With ``retention`` a file that is due is
+        archived first. A signing key that is new takes over from ``keys.signing_before``, signed by both.
 
         Raises ``LedgerBusy`` if another process has it, ``LedgerDamaged`` for a file that lost or changed its end,
         ``LedgerError`` for another table's file, a live file in test mode or the other way round, or a file that
@@ -95,22 +94,50 @@ class Ledger:
         """
         if new_id is not None and not test:
             raise LedgerError(path, "an id may be given in test mode only; leave it out")
+        wall = time.time_ns() if wall_ns is None else wall_ns
         with ExitStack() as undo:
-            lock = _take_lock(path)
+            lock = files.take_lock(path)
             undo.callback(os.close, lock)
-            connection = database.connect(path, durable=True)
-            undo.callback(connection.close)
             try:
+                files.finish_archiving(path)
+                if retention is not None and path.exists():
+                    cls._archive(path, lock, keys, retention, new_id, wall)
+                connection = database.connect(path, durable=True)
+                undo.callback(connection.close)
                 database.migrate(connection, path)
-                _describe(connection, path, source, test=test, new_id=new_id)
+                files.describe(connection, path, source, test=test, new_id=new_id)
                 ledger = cls(path, connection, lock, keys, rhythm or SigningRhythm())
                 if not ledger.row:
-                    first = Record("ops", "ledger.began", "", {"previous": None, "reason": "first"})
-                    ledger.append([first], time.time_ns() if wall_ns is None else wall_ns)
-            except sqlite3.Error as error:
+                    ledger.append([Record("ops", "ledger.began", "", {"previous": None, "reason": "first"})], wall)
+                ledger.take_over_key(keys.signing_before, wall)
+            except (sqlite3.Error, OSError) as error:
                 raise database.unusable(path, error) from error
             undo.pop_all()
         return ledger
+
+    @classmethod
+    def _archive(
+        cls, path: Path, lock: int, keys: Keys, retention: files.Retention, new_id: str | None, wall_ns: int
+    ) -> None:
+        """Put the file away if it is due, and begin the next one."""
+        with closing(database.connect(path, durable=True)) as connection:
+            database.migrate(connection, path)
+            due = files.is_due(connection, path, retention, wall_ns)
+        if not due:
+            return
+
+        def begin(coming: Path, before: Mapping[str, str], heads: Mapping[str, Head]) -> None:
+            old = before["ledger"]
+            made = uuid.UUID(bytes=hashlib.sha256(f"{old}|{new_id}".encode()).digest()[:16], version=4)
+            with closing(database.connect(coming, durable=True)) as connection:
+                database.migrate(connection, coming)
+                about = {"ledger": str(uuid.uuid4() if new_id is None else made), "session": "0", "previous": old}
+                files.say(connection, {**before, **about})
+                linked = {"ledger": old, "heads": {stream: head.to_json() for stream, head in heads.items()}}
+                record = Record("ops", "ledger.began", "", {"previous": linked, "reason": "archived"})
+                cls(coming, connection, lock, keys, SigningRhythm()).append([record], wall_ns)
+
+        files.put_away(path, begin)
 
     def append(self, records: Sequence[Record], wall_ns: int) -> list[int]:
         """Store the records of one input, all or none, and return their row numbers once they are durable.
@@ -155,24 +182,38 @@ class Ledger:
         """The core's records since the table was last opened, all if it never was, as ``Table.restore`` needs them.
 
         What the ledger wrote about itself is left out. Secrets are decrypted where their hand is still open; they are
-        ``None`` otherwise. Raises ``KeyFileError`` for a device key that is not this ledger's.
+        ``None`` otherwise. A file that was begun since then goes on from the archived one. Raises ``KeyFileError``
+        for a device key that is not this ledger's, ``LedgerError`` for a row that cannot be read.
         """
-        found = self._connection.execute(
-            "SELECT row FROM row WHERE type = 'table.opened' ORDER BY row DESC LIMIT 1"
-        ).fetchone()
-        rows = self._connection.execute(
-            "SELECT stream, sequence, body, key, secret FROM row "
-            "WHERE row >= ? AND type NOT IN ('ledger.began', 'ledger.signed') ORDER BY row",
-            (found[0] if found else 0,),
-        )
-        for stream, sequence, body, key, box in rows:
-            secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
-            yield as_record(stream, body, secret)
+        try:
+            opened = restoring.last_opening(self._connection)
+            if not opened:
+                yield from restoring.before(self.path, self._connection)
+            for stream, sequence, body, key, box in self._connection.execute(restoring.SINCE, (opened,)):
+                secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
+                yield restoring.as_record(stream, body, secret)
+        except sqlite3.Error as error:
+            raise database.unusable(self.path, error) from error
 
     def tail(self, limit: int) -> list[bytes]:
         """The bodies of the last ``limit`` rows, oldest first."""
         found = self._connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (limit,)).fetchall()
         return [body for (body,) in reversed(found)]
+
+    def last_said(self, limit: int) -> list[bytes]:
+        """``tail``, and where the file has just begun also the end of the one before."""
+        found = self.tail(limit)
+        before = files.previous(self.path, self._connection)
+        if len(found) == limit or before is None or not before.exists():
+            return found
+        with closing(database.connect_read_only(before)) as connection:
+            rows = connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (limit - len(found),))
+            return [*reversed([body for (body,) in rows.fetchall()]), *found]
+
+    def check_tail(self) -> tuple[Fault, ...]:
+        """Check what no signature covers yet, and the last signature of each stream: bounded whatever the size."""
+        heads: dict[str, Head] = {stream: self.head(stream) for stream in STREAMS}
+        return tailcheck.check(self._connection, heads, self._signer.public if self._signer else None)
 
     def close(self) -> None:
         """Close the file and give up the lock."""
@@ -185,6 +226,22 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def take_over_key(self, before: Ed25519PrivateKey | None, wall_ns: int) -> None:
+        """If the signing key is another than so far, record ``key.rotated`` under both. Raises ``LedgerError``."""
+        if self._signer is None:
+            return
+        last = database.meta(self._connection).get("signing_key") or tailcheck.last_signed_by(self._connection)
+        if last == self._signer.key_id:
+            return
+        if last is None:
+            files.say(self._connection, {"signing_key": self._signer.key_id})
+            return
+        if before is None or key_id(before.public_key().public_bytes_raw()) != last:
+            remedy = "set ledger.signing_key_before to that key; where it is lost, have a new ledger begun (docs)"
+            raise LedgerError(self.path, f"was signed with key {last} so far and not {self._signer.key_id}; {remedy}")
+        data = self._signer.take_over(before, self._sources["ops"], self.id, self.row + 1)
+        self.append([Record("ops", "key.rotated", "", data)], wall_ns)
+
     def _put(self, tail: _Tail, record: Record, wall_ns: int) -> int:
         stream, hand = record.stream, record.hand
         if record.day:
@@ -193,6 +250,10 @@ class Ledger:
         self._insert(tail, record, wall_ns, day=record.day, session=record.session)
         if record.type in ENDS_A_HAND and hand is not None:
             self._vault.retire(hand)
+        if record.type == "key.rotated":
+            self._connection.execute(
+                "INSERT OR REPLACE INTO meta (name, value) VALUES ('signing_key', ?)", (record.data["new"],)
+            )
         tail.unsigned[stream] = tail.unsigned.get(stream, 0) + 1
         return tail.row
 
@@ -290,49 +351,3 @@ class Ledger:
             tail.day = event["gamingday"]
             tail.session = None if event["type"] == "table.closed" else event.get("session")
         return tail
-
-
-def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Record:
-    """The record that a body was made from."""
-    event: Mapping[str, Any] = json.loads(body)
-    return Record(
-        stream,
-        event["type"],
-        event.get("subject", ""),
-        event["data"],
-        secret,
-        event["gamingday"],
-        event.get("session"),
-    )
-
-
-def _take_lock(path: Path) -> int:
-    """The single writer's lock, on a file beside the ledger; it goes with the process, however that ends."""
-    lock_path = path.with_name(path.name + ".lock")
-    try:
-        lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise LedgerError(path, f"cannot be locked ({error.strerror}); check the folder and its owner") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
-        os.close(lock)
-        raise LedgerBusy(path, f"process {holder} writes it; stop that daemon first") from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
-
-
-def _describe(connection: sqlite3.Connection, path: Path, source: Source, *, test: bool, new_id: str | None) -> None:
-    """Say in a new file what it is, or check what an old one says."""
-    about = database.meta(connection)
-    wanted = {"site": source.site, "table": source.table, "test": "true" if test else "false"}
-    if not about:
-        about = wanted | {"ledger": new_id or str(uuid.uuid4()), "session": "0"}
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT INTO meta (name, value) VALUES (?, ?)", about.items())
-        connection.execute("COMMIT")
-    for name, value in wanted.items():
-        if about[name] != value:
-            raise LedgerError(path, f"its {name} is {about[name]!r} and not {value!r}; give the ledger of this table")

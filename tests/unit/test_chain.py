@@ -13,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.contract.checkpoint import Checkpoint, Head
+from controller.contract.following import Report
 from controller.contract.integrity import digest
 from controller.ledger.errors import LedgerError
 from controller.ledger.keys import create_signing_key, load_verify_key
-from controller.ledger.store import Head
-from controller.ledger.verify import Checkpoint, Report, verify
+from controller.ledger.verify import read_checkpoint, verify
 from tests.ledgers import WALL, Desk, new_desk, opened, play, record
 
 
@@ -198,11 +199,11 @@ def test_a_checkpoint_of_another_ledger_or_hash_is_said(desk: Desk) -> None:
 def test_a_checkpoint_file_is_read_or_refused(desk: Desk, tmp_path: Path) -> None:
     good = tmp_path / "good.json"
     good.write_text('{"ledger": "x", "heads": {"play": {"sequence": "0000000000000003", "sha256": "ab"}}}')
-    assert Checkpoint.from_json(good) == Checkpoint("x", {"play": Head(3, "ab")})
+    assert read_checkpoint(good) == Checkpoint("x", {"play": Head(3, "ab")})
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     with pytest.raises(LedgerError, match="no checkpoint"):
-        Checkpoint.from_json(bad)
+        read_checkpoint(bad)
 
 
 def test_a_strange_signing_key_is_a_fault(desk: Desk, tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from controller.contract.checkpoint import Head
 from controller.contract.integrity import GENESIS, digest
 from controller.contract.topics import Source
 from controller.ledger.errors import AppendFailed, LedgerBusy, LedgerDamaged, LedgerError
 from controller.ledger.keys import Keys, load_verify_key
 from controller.ledger.outbox import Outbox
 from controller.ledger.signature import SigningRhythm
-from controller.ledger.store import Head, Ledger
+from controller.ledger.store import Ledger
 from controller.ledger.verify import verify
 from tests.ledgers import DAY, SESSION, WALL, Desk, hand_records, new_desk, opening, play, record
 

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.contract.sealed import open_sealed, seal_to
 from controller.contract.topics import Source
 from controller.ledger.errors import AppendFailed, KeyFileError
 from controller.ledger.keys import (
@@ -25,7 +26,6 @@ from controller.ledger.keys import (
     load_verify_key,
 )
 from controller.ledger.reading import read_records
-from controller.ledger.sealing import open_sealed, seal_to
 from controller.ledger.store import Ledger
 from tests.ledgers import CARDS, WALL, Desk, dealt, hand_records, new_desk, opening, play, record, salt
 

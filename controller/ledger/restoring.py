@@ -1,0 +1,53 @@
+"""What a table is rebuilt from: its records since it was last opened, across an archived file if need be."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from controller.core.records import Record, Stream
+from controller.ledger import database, files
+
+SINCE = (
+    "SELECT stream, sequence, body, key, secret FROM row "
+    "WHERE row >= ? AND type NOT IN ('ledger.began', 'ledger.signed', 'key.rotated') ORDER BY row"
+)
+"""What the core wrote from a row on."""
+
+
+def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Record:
+    """The record that a body was made from."""
+    event: Mapping[str, Any] = json.loads(body)
+    return Record(
+        stream,
+        event["type"],
+        event.get("subject", ""),
+        event["data"],
+        secret,
+        event["gamingday"],
+        event.get("session"),
+    )
+
+
+def last_opening(connection: sqlite3.Connection) -> int:
+    """The row of the last ``table.opened`` of a file, 0 without one."""
+    found = connection.execute("SELECT row FROM row WHERE type = 'table.opened' ORDER BY row DESC LIMIT 1").fetchone()
+    return int(found[0]) if found else 0
+
+
+def before(path: Path, connection: sqlite3.Connection) -> Iterator[Record]:
+    """The records since the last opening from the archived files. Their hands are over: nobody needs their secrets.
+
+    Raises ``LedgerError`` where the archived file is not there.
+    """
+    previous = files.previous(path, connection)
+    if previous is None:
+        return
+    with closing(database.connect_read_only(previous)) as older:
+        opened = last_opening(older)
+        if not opened:
+            yield from before(previous, older)
+        for stream, _, body, _, _ in older.execute(SINCE, (opened,)):
+            yield as_record(stream, body, None)
