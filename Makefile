@@ -66,6 +66,7 @@ format: $(STAMP)
 
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.bench
+	@$(BIN)/python -m benchmarks.codecs
 
 soak: $(STAMP)
 	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
