@@ -16,18 +16,21 @@ from controller.core.facts import (
     Finished,
     HandAttested,
     Refused,
-    Sources,
+    Shown,
     StakePlaced,
     TrayCounted,
 )
 from controller.core.sensing.counting import tray_count, value
 from controller.core.sensing.keys import MS, Keys
-from controller.core.sensing.whereabouts import Whereabouts
+from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
 from drivers.readings import DeviceFault, DeviceLost, KeyPressed, KeyReleased, Reading, TagsSeen
 
 SPOKEN = ("bet", "raise", "call", "all_in")
+END = 1 << 63
+AGAIN = 100 * MS
+"""When to look again at chips that rest, while others that came before them do not yet."""
 CARD_PLACES = ("seat:", "board", "burn", "muck")
 
 
@@ -36,8 +39,13 @@ class Spot:
     """The bet spot of one seat: what was told of it, and what lay there before the round."""
 
     told: int = 0
+    lay: frozenset[str] = frozenset()
     movements: int = 0
     changed_at: int | None = None
+    began: int | None = None
+    """When the first chip of the movement was seen here: what happened later is told later."""
+    due: int = 0
+    """When to look again, while ``changed_at`` is set."""
     carried: frozenset[str] = frozenset()
 
 
@@ -56,6 +64,7 @@ class Round:
     hand: str = ""
     street: str = ""
     betting: bool = False
+    turn: tuple[int, int | None] = (0, None)
     spots: dict[int, Spot] = field(default_factory=dict)
 
 
@@ -73,6 +82,10 @@ class RfidTable:
         self._newest: dict[str, Evidence] = {}
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
+        self._later: list[tuple[int, Fact]] = []
+        self._again: int | None = None
+        self._folds: dict[int, int] = {}
+        self._tags = {card: tag for tag, card in setup.deck.tags.items()}
         self._told_tray: frozenset[str] | None = None
         self._tray_since = 0
 
@@ -89,7 +102,7 @@ class RfidTable:
         source = Evidence(reading.device, reading.reading)
         match reading:
             case KeyPressed(device=device, key=key):
-                return self._key_facts(self._keypad(device).pressed(key, at, source), at)
+                return self._key_facts(self._keypad(device).pressed(key, at, source), at) + self._told(at, state)
             case KeyReleased(device=device, key=key):
                 self._keypad(device).released(key)
             case TagsSeen():
@@ -117,6 +130,8 @@ class RfidTable:
                 out.append(replace(fact, stacks=self.stacks()))
             elif isinstance(fact, Finished):
                 self._finish = Attempt(at, fact)
+            elif isinstance(fact, Declared | Shown):
+                self._later.append((at, fact))
             else:
                 out.append(fact)
         return out
@@ -143,9 +158,9 @@ class RfidTable:
         for keys in self._keys.values():
             facts += self._key_facts(keys.tick(at), at)
         self._follow(state)
-        for tag, before, after in self._where.tick(at):
-            facts += self._moved(tag, before, after, at, state)
-        facts += self._stakes(at, state)
+        for move in self._where.tick(at):
+            self._moved(move, at, state)
+        facts += self._told(at, state)
         facts += self._lapse(at)
         facts += self._closing(at, state)
         facts += self._tray(at)
@@ -153,17 +168,15 @@ class RfidTable:
 
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
-        times = [k.deadline() for k in self._keys.values()] + [self._where.deadline()]
-        times += [
-            s.changed_at + self._timing.merge_ms * MS for s in self._round.spots.values() if s.changed_at is not None
-        ]
+        times: list[int | None] = [k.deadline() for k in self._keys.values()]
+        times += [self._where.deadline(), self._tray_due()]
+        times += [spot.due for spot in self._round.spots.values() if spot.changed_at is not None]
+        times.append(self._again)
         times += [at + self._timing.spoken_ms * MS for at, _ in self._spoken]
         if self._finish is not None:
             times.append(self._finish.since + self._timing.payout_ms * MS)
-        if self._clear_since is not None:
+        elif self._clear_since is not None:
             times.append(self._clear_since + self._timing.clear_ms * MS)
-        if self._told_tray != self._where.at("tray"):
-            times.append(self._tray_since + self._timing.debounce_ms * MS)
         return min((t for t in times if t is not None), default=None)
 
     def _follow(self, state: State) -> None:
@@ -171,10 +184,15 @@ class RfidTable:
         hand = state.hand
         name, street = (hand.id, hand.street) if hand is not None else ("", "")
         betting = hand is not None and hand.phase in ("deal", "bet")
+        turn = (hand.actions, hand.to_act) if hand is not None else (0, None)
+        if turn != self._round.turn:
+            self._round.turn = turn
+            if turn[1] in self._round.spots:
+                self._round.spots[turn[1]].movements = 0  # a string is told from a new decision by the turn between
         if (name, street, betting) == (self._round.hand, self._round.street, self._round.betting):
             return
         starts = name != self._round.hand and hand is not None
-        self._round = Round(name, street, betting, self._round.spots if starts else {})
+        self._round = Round(name, street, betting, turn, self._round.spots if starts else {})
         if not starts:
             for seat in range(1, self._setup.seats + 1):
                 carried = self._where.at(f"bet:{seat}")
@@ -183,37 +201,49 @@ class RfidTable:
 
     # --- cards -----------------------------------------------------------------------------------------------
 
-    def _moved(self, tag: str, before: str | None, after: str | None, at: int, state: State) -> list[Fact]:
-        if tag in self._setup.deck.tags:
-            return self._card_moved(self._setup.deck.tags[tag], after, state)
-        for place in (before, after):
+    def _moved(self, move: Move, at: int, state: State) -> None:
+        if move.tag in self._setup.deck.tags:
+            fact = self._card_moved(self._setup.deck.tags[move.tag], move, at, state)
+            if fact is not None:
+                self._later.append((move.since, fact))
+            return
+        for place in (move.before, move.after):
             if place is not None and place.startswith("bet:"):
-                self._spot(int(place[4:])).changed_at = at
+                spot = self._spot(int(place[4:]))
+                spot.changed_at, spot.due = at, at + self._timing.merge_ms * MS
+                if place == move.after:
+                    spot.began = move.since if spot.began is None else min(spot.began, move.since)
             if place == "tray":
                 self._tray_since = at
-        return []
 
-    def _card_moved(self, card: str, after: str | None, state: State) -> list[Fact]:
-        if after is None:
-            return []
-        source = (self._newest[after],)
-        hand = state.hand
+    def _card_moved(self, card: str, move: Move, at: int, state: State) -> Fact | None:
+        """What a card says by where it came to rest; nothing where it belongs to no place of the deal."""
+        hand, after = state.hand, move.after
         if hand is not None and _dealt(hand, card):
-            return self._card_again(hand, card, after, source)
+            return self._card_again(hand, card, move, at)
+        if after is None:
+            return None
+        source = (self._newest[after],)
         if after.startswith("seat:"):
-            return [CardCame("seat", card, int(after[5:]), evidence=source)]
-        if after in ("board", "burn"):
-            return [CardCame(after, card, evidence=source)]
-        return []
+            return CardCame("seat", card, int(after[5:]), evidence=source)
+        return CardCame(after, card, evidence=source) if after in ("board", "burn") else None
 
-    def _card_again(self, hand: Hand, card: str, after: str, source: Sources) -> list[Fact]:
-        """A card that is in the hand already came to rest somewhere: in the muck it is a fold, once for a seat."""
+    def _card_again(self, hand: Hand, card: str, move: Move, at: int) -> Fact | None:
+        """A card of the hand moved: once all cards of a seat have left it for the muck, that is a fold, told once.
+
+        A card deep in the muck may never be read there: it is enough that one lies there and none at the seat.
+        """
         owner = next((s.seat for s in hand.slots if s.card == card and s.place == "seat" and not s.gone), None)
-        if after != "muck" or owner is None or owner not in hand.live or hand.phase in ("award", "deal"):
-            return []
-        if owner in hand.shown:
-            return []
-        return [Declared("fold", owner, basis="sensor", evidence=source)]
+        if owner is None or owner not in hand.live or owner in hand.shown or hand.phase in ("award", "deal"):
+            return None
+        tags = {self._tags[slot.card] for slot in hand.own(owner) if slot.card in self._tags}
+        if tags & self._where.at(f"seat:{owner}") or not tags & self._where.at("muck"):
+            return None
+        if at - self._folds.get(owner, -self._timing.fuse_ms * MS) < self._timing.fuse_ms * MS:
+            return None
+        self._folds[owner] = at
+        source = (self._newest[move.after or "muck"],)
+        return Declared("fold", owner, basis="sensor", evidence=source)
 
     # --- chips -----------------------------------------------------------------------------------------------
 
@@ -226,49 +256,105 @@ class RfidTable:
         known = [seat for seat in seats if f"stack:{seat}" in self._where.seen_places]
         return tuple((seat, value(self._setup.chipset, self._where.at(f"stack:{seat}"))) for seat in known)
 
-    def _stakes(self, at: int, state: State) -> list[Fact]:
-        """Spots that have come to rest: one movement of chips is one stake (``merge_ms``)."""
+    def _told(self, at: int, state: State) -> list[Fact]:
+        """What is due to be told, in the order in which it happened: nothing passes chips that came before it.
+
+        One stake at a time: what comes after it depends on what the rules make of it.
+        """
+        ready, waiting = self._spots_at_rest(at)
+        spots = self._round.spots
         facts: list[Fact] = []
-        for seat, spot in sorted(self._round.spots.items()):
-            place = f"bet:{seat}"
-            lying = self._where.at(place)
-            spot.carried &= lying
-            if spot.changed_at is None or at - spot.changed_at < self._timing.merge_ms * MS:
-                continue
-            if self._where.unsettled(place):
-                spot.changed_at = at
-                continue
-            waited = at - spot.changed_at >= self._timing.in_flight_ms * MS
-            if self._where.doubted(f"stack:{seat}") and not waited:
-                continue  # chips have left the stack and are not here yet: the movement is not complete
-            spot.changed_at = None
-            total = value(self._setup.chipset, lying - spot.carried)
-            if total != spot.told:
-                facts += self._stake(seat, spot, total, state)
+        self._again = None
+        later = sorted(self._later, key=lambda one: one[0])
+        while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
+            seat = min(ready, key=lambda seat: spots[seat].began or 0, default=0)
+            since = min(later[0][0] if later else END, spots[seat].began or 0 if seat else END)
+            if waiting is not None and since > waiting:
+                break
+            if seat and since == (spots[seat].began or 0):
+                ready.remove(seat)
+                facts += self._settled(seat, state)
+            else:
+                facts.append(later.pop(0)[1])
+        self._later = later
+        if waiting is None and (later or ready):
+            self._again = at
+        for seat in ready:
+            spots[seat].due = at if waiting is None else at + AGAIN
         return facts
 
-    def _stake(self, seat: int, spot: Spot, total: int, state: State) -> list[Fact]:
+    def _spots_at_rest(self, at: int) -> tuple[list[int], int | None]:
+        """Spots on which nothing has moved for ``merge_ms``: one movement of chips is one stake.
+
+        Also since when the eldest of the movements has been going on that are not over yet.
+        """
+        ready: list[int] = []
+        waiting: list[int] = []
+        for seat in range(1, self._setup.seats + 1):
+            place, spot = f"bet:{seat}", self._round.spots.get(seat)
+            arriving = self._where.arriving_since(place)
+            if arriving is not None:
+                waiting.append(arriving)
+            if spot is None or spot.changed_at is None:
+                continue
+            if arriving is not None:
+                spot.changed_at = at
+            rested, merge, patience = at - spot.changed_at, self._timing.merge_ms * MS, self._timing.in_flight_ms * MS
+            # Chips that have left the stack and are not here yet: the movement is not complete.
+            if rested >= merge and (rested >= patience or not self._where.doubted(f"stack:{seat}")):
+                ready.append(seat)
+                continue
+            spot.due = spot.changed_at + (patience if rested >= merge else merge)
+            if spot.began is not None:
+                waiting.append(spot.began)
+        return ready, min(waiting, default=None)
+
+    def _settled(self, seat: int, state: State) -> list[Fact]:
+        """One spot at rest: what its chips come to, if that is new."""
+        spot = self._round.spots[seat]
+        lying = self._where.at(f"bet:{seat}")
+        spot.changed_at = spot.began = None
+        spot.carried &= lying
+        chips = len(lying - spot.carried - spot.lay)
+        total = value(self._setup.chipset, lying - spot.carried)
         hand = state.hand
-        spot.told = total
-        if hand is not None and hand.phase not in ("deal", "bet"):
+        if total == spot.told or (hand is not None and hand.phase not in ("deal", "bet")):
+            spot.told, spot.lay = total, lying - spot.carried
             return []  # collected, returned or paid: the pot's business
+        if self._short_of_spoken(seat, total, state):
+            return []  # more of the stake that was announced is on its way
+        spot.told, spot.lay = total, lying - spot.carried
+        return self._stake(seat, spot, total, chips, state)
+
+    def _stake(self, seat: int, spot: Spot, total: int, chips: int, state: State) -> list[Fact]:
         spot.movements += 1
         spoken = self._take_spoken(seat, state)
         evidence = (self._newest[f"bet:{seat}"], *(spoken.evidence if spoken is not None else ()))
-        return [StakePlaced(seat, total, spot.movements, spoken, evidence=evidence)]
+        return [StakePlaced(seat, total, spot.movements, chips, spoken, evidence=evidence)]
 
-    def _take_spoken(self, seat: int, state: State) -> Declared | None:
+    def _spoken_of(self, seat: int, state: State) -> int | None:
+        """Which of the announcements is this seat's."""
         to_act = state.hand.to_act if state.hand is not None else None
         for index, (_, fact) in enumerate(self._spoken):
             if fact.seat == seat or (fact.seat is None and to_act == seat):
-                del self._spoken[index]
-                return fact
+                return index
         return None
+
+    def _short_of_spoken(self, seat: int, total: int, state: State) -> bool:
+        index = self._spoken_of(seat, state)
+        return index is not None and total < (self._spoken[index][1].to or 0)
+
+    def _take_spoken(self, seat: int, state: State) -> Declared | None:
+        index = self._spoken_of(seat, state)
+        return None if index is None else self._spoken.pop(index)[1]
 
     def _lapse(self, at: int) -> list[Fact]:
         """What was spoken and never followed by chips is refused, so that it binds nobody later."""
         old = [fact for since, fact in self._spoken if at - since >= self._timing.spoken_ms * MS]
         self._spoken = [(since, fact) for since, fact in self._spoken if fact not in old]
+        if old:  # chips that waited for more of what was announced are taken for what they are
+            for spot in self._round.spots.values():
+                spot.changed_at = spot.due = at
         return [Refused(f"{f.kind}", "no chips followed what was keyed", f.seat, f.evidence) for f in old]
 
     # --- the end of a hand -----------------------------------------------------------------------------------
@@ -277,8 +363,7 @@ class RfidTable:
         """Collection is empty card places; the push is right when every stack agrees with the award."""
         hand = state.hand
         if hand is None or hand.phase != "award" or state.held is not None:
-            self._clear_since = None
-            self._finish = self._finish if hand is not None and hand.phase == "award" else None
+            self._clear_since = self._finish = None
             return []
         if self._finish is None and self._collected():
             self._clear_since = at if self._clear_since is None else self._clear_since
@@ -317,13 +402,18 @@ class RfidTable:
         source = (self._newest[f"stack:{seat}"],)
         return [CountsDiffer("payout", seat, due[seat], seen[seat], evidence=source)]
 
+    def _tray_due(self) -> int | None:
+        if "tray" not in self._where.seen_places or self._where.unsettled("tray"):
+            return None
+        if self._where.at("tray") == self._told_tray:
+            return None
+        return self._tray_since if self._told_tray is None else self._tray_since + self._timing.debounce_ms * MS
+
     def _tray(self, at: int) -> list[Fact]:
-        lying = self._where.at("tray")
-        if "tray" not in self._where.seen_places or lying == self._told_tray or self._where.unsettled("tray"):
+        due = self._tray_due()
+        if due is None or at < due:
             return []
-        if self._told_tray is not None and at - self._tray_since < self._timing.debounce_ms * MS:
-            return []
-        self._told_tray = lying
+        lying = self._told_tray = self._where.at("tray")
         fact: TrayCounted = tray_count(self._setup.chipset, lying, self._newest["tray"])
         return [fact]
 

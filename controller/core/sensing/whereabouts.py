@@ -22,6 +22,16 @@ class Tag:
     """The order of first sight among all arrivals: what makes the board's order."""
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A tag has come to rest elsewhere. ``since`` is when it was first seen there, or first missed where it lay."""
+
+    tag: str
+    before: str | None
+    after: str | None
+    since: int
+
+
 @dataclass(slots=True)
 class Whereabouts:
     """All tags of the table.
@@ -35,53 +45,87 @@ class Whereabouts:
     absent_ns: Callable[[str, str], int]
     tags: dict[str, Tag] = field(default_factory=dict)
     seen_places: set[str] = field(default_factory=set)
+    _resting: dict[str, set[str]] = field(default_factory=dict)
+    _coming: dict[str, set[str]] = field(default_factory=dict)
+    _missed: set[str] = field(default_factory=set)
+    """Tags that rest somewhere and were not in the last inventory of that place."""
     _arrivals: int = 0
 
     def inventory(self, place: str, seen: Iterable[str], at: int, *, complete: bool) -> None:
         """One inventory of one place. An incomplete one shows arrivals and proves no absence."""
         present = set(seen)
-        for name in sorted(present):
+        resting = self._resting.setdefault(place, set())
+        coming = self._coming.setdefault(place, set())
+        if self._missed:
+            for name in self._missed & resting & present:
+                self._found(name)
+        for name in sorted(present - resting):
             self._sighted(name, place, at)
+        for name in [name for name in present & resting if self.tags[name].coming is not None]:
+            self._give_up(name)  # seen elsewhere for a moment, and it lies where it lay
         if not complete:
             return
         self.seen_places.add(place)
-        for name, tag in self.tags.items():
-            if name in present:
-                continue
-            if tag.place == place:
-                tag.misses += 1
-                if tag.missing_since is None:
-                    tag.missing_since = at
-            if tag.coming == place:
-                tag.coming_misses += 1
-                if tag.coming_misses >= STRIKES:
-                    tag.coming = None  # it only passed by: a staging read
+        for name in resting - present:
+            tag = self.tags[name]
+            tag.misses += 1
+            if tag.missing_since is None:
+                tag.missing_since = at
+                self._missed.add(name)
+        for name in [name for name in coming if name not in present]:
+            tag = self.tags[name]
+            tag.coming_misses += 1
+            if tag.coming_misses >= STRIKES:
+                self._give_up(name)  # it only passed by: a staging read
+
+    def _found(self, name: str) -> None:
+        tag = self.tags[name]
+        tag.misses, tag.missing_since = 0, None
+        self._missed.discard(name)
+
+    def _give_up(self, name: str) -> None:
+        tag = self.tags[name]
+        if tag.coming is not None:
+            self._coming[tag.coming].discard(name)
+            tag.coming = None
 
     def _sighted(self, name: str, place: str, at: int) -> None:
         tag = self.tags.setdefault(name, Tag())
-        if tag.place == place:
-            tag.misses, tag.missing_since = 0, None
-            tag.coming = None
-            return
         if tag.coming != place:
+            self._give_up(name)
             self._arrivals += 1
             tag.coming, tag.since, tag.order = place, at, self._arrivals
+            self._coming[place].add(name)
         tag.coming_misses = 0
 
-    def tick(self, at: int) -> list[tuple[str, str | None, str | None]]:
-        """Let time pass. Returns the moves that are now sure, in order of first sight: (tag, from, to)."""
-        moves: list[tuple[int, str, str | None, str | None]] = []
-        for name, tag in self.tags.items():
-            if tag.coming is not None:
+    def _rest(self, name: str, place: str | None) -> None:
+        tag = self.tags[name]
+        self._give_up(name)
+        self._found(name)
+        if tag.place is not None:
+            self._resting[tag.place].discard(name)
+        if place is not None:
+            self._resting.setdefault(place, set()).add(name)
+        tag.place = place
+
+    def tick(self, at: int) -> list[Move]:
+        """Let time pass. Returns the moves that are now sure, in order of first sight."""
+        moves: list[tuple[int, Move]] = []
+        for names in self._coming.values():
+            for name in names:
+                tag = self.tags[name]
+                assert tag.coming is not None
                 if at - tag.since >= self.debounce_ns:
-                    moves.append((tag.order, name, tag.place, tag.coming))
-                    tag.place, tag.coming = tag.coming, None
-                    tag.misses, tag.missing_since = 0, None
-            elif self._gone(name, tag, at):
+                    moves.append((tag.order, Move(name, tag.place, tag.coming, tag.since)))
+        for name in sorted(self._missed):
+            tag = self.tags[name]
+            if tag.coming is None and self._gone(name, tag, at):
                 self._arrivals += 1
-                moves.append((self._arrivals, name, tag.place, None))
-                tag.place, tag.misses, tag.missing_since = None, 0, None
-        return [(name, before, after) for _, name, before, after in sorted(moves, key=lambda move: move[0])]
+                moves.append((self._arrivals, Move(name, tag.place, None, tag.missing_since or at)))
+        moves.sort(key=lambda move: move[0])
+        for _, move in moves:
+            self._rest(move.tag, move.after)
+        return [move for _, move in moves]
 
     def _gone(self, name: str, tag: Tag, at: int) -> bool:
         if tag.place is None or tag.missing_since is None or tag.misses < STRIKES:
@@ -90,40 +134,44 @@ class Whereabouts:
 
     def deadline(self) -> int | None:
         """When ``tick`` is next due."""
-        times = []
-        for name, tag in self.tags.items():
-            if tag.coming is not None:
-                times.append(tag.since + self.debounce_ns)
-            elif tag.place is not None and tag.missing_since is not None and tag.misses >= STRIKES:
+        times = [self.tags[name].since + self.debounce_ns for names in self._coming.values() for name in names]
+        for name in self._missed:
+            tag = self.tags[name]
+            if tag.coming is None and tag.place is not None and tag.missing_since is not None and tag.misses >= STRIKES:
                 times.append(tag.missing_since + self.absent_ns(name, tag.place))
         return min(times, default=None)
 
     def at(self, place: str) -> frozenset[str]:
         """The tags that rest at a place."""
-        return frozenset(name for name, tag in self.tags.items() if tag.place == place)
+        return frozenset(self._resting.get(place, ()))
+
+    def holds(self, place: str) -> bool:
+        """Whether anything rests at a place."""
+        return bool(self._resting.get(place))
 
     def unsettled(self, place: str) -> bool:
         """Whether something is just arriving at a place."""
-        return any(tag.coming == place for tag in self.tags.values())
+        return bool(self._coming.get(place))
+
+    def arriving_since(self, place: str) -> int | None:
+        """When the first of the tags that are just arriving at a place was seen there."""
+        return min((self.tags[name].since for name in self._coming.get(place, ())), default=None)
 
     def doubted(self, place: str) -> frozenset[str]:
         """Tags that rest at a place and have not been read there for a while: they may be on their way."""
-        return frozenset(name for name, tag in self.tags.items() if tag.place == place and tag.misses >= STRIKES)
+        lying = self._resting.get(place, set())
+        return frozenset(name for name in self._missed & lying if self.tags[name].misses >= STRIKES)
 
     def places(self) -> Mapping[str, int]:
         """How many tags rest at each place."""
-        counts: dict[str, int] = {}
-        for tag in self.tags.values():
-            if tag.place is not None:
-                counts[tag.place] = counts.get(tag.place, 0) + 1
-        return counts
+        return {place: len(names) for place, names in self._resting.items() if names}
 
     def forget(self, places: Iterable[str]) -> None:
         """A reader is gone or reset: what it watches is unknown; nothing is absent and nothing moves until it reads."""
         gone = set(places)
         self.seen_places -= gone
-        for tag in self.tags.values():
-            if tag.coming in gone:
-                tag.coming = None
-            if tag.place in gone:
-                tag.misses, tag.missing_since = 0, None
+        for place in gone:
+            for name in list(self._coming.get(place, ())):
+                self._give_up(name)
+            for name in self._resting.get(place, ()):
+                self._found(name)
