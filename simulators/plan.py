@@ -44,16 +44,18 @@ class Plan:
     @property
     def limits(self) -> Limits:
         """Blinds and ante."""
-        return Limits(self.stakes.small_blind, self.stakes.big_blind, self.stakes.ante, self.stakes.ante_kind)
+        return Limits(**self.limits_data())
 
     def limits_data(self) -> dict[str, Any]:
-        """Blinds and ante as configuration and command spell them."""
+        """Blinds, ante and structure as configuration and command spell them."""
+        stakes = self.stakes
+        more = {"structure": stakes.structure, "small_bet": stakes.small_bet, "big_bet": stakes.big_bet}
         return {
-            "small_blind": self.stakes.small_blind,
-            "big_blind": self.stakes.big_blind,
-            "ante": self.stakes.ante,
-            "ante_kind": self.stakes.ante_kind,
-        }
+            "small_blind": stakes.small_blind,
+            "big_blind": stakes.big_blind,
+            "ante": stakes.ante,
+            "ante_kind": stakes.ante_kind,
+        } | {name: value for name, value in more.items() if value}
 
     @property
     def tags(self) -> Mapping[str, str]:

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from controller.core.rules.breaches import ids
+from controller.core.rules.profile import Profile
 from simulators import invariants, judge, verdict
 from simulators.dealer import Dealer, keys_of
 from simulators.errors import ProductFailure
@@ -43,9 +45,24 @@ def judge_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, 
     case.lines += lines
     case.notes += notes
     case.lines += [f"incident {code} was opened" for code in case.incidents]
-    named = {*(["HR-11.8"] if plan.rules.raise_cap else []), *(["HR-15.1"] if plan.rules.show_all else [])}
+    named = house_breaches(plan.rules)
     case.lines += [f"breach {code} was noted" for code in case.breaches if code not in named]
     case.lines += always(stage)
+
+
+def house_breaches(rules: Profile) -> set[str]:
+    """What a hand played elsewhere may break under these house rules, by the first id of each."""
+    asked = {
+        "raise_cap": rules.raise_cap is not None,
+        "must_show": rules.show_all,
+        "must_show_all_in": True,
+        "check_raise": not rules.check_raise,
+        "blind_reraise": not rules.blinds_reraise,
+        "must_open": rules.open_late_rounds == "duty",
+        "table_minimum": rules.open_late_rounds != "free",
+        "over_pot": rules.pot_limit_rule == "amount_in",
+    }
+    return {ids(key, rules.family)[0] for key, yes in asked.items() if yes and ids(key, rules.family)}
 
 
 def always(stage: Stage) -> list[str]:

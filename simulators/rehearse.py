@@ -19,6 +19,7 @@ from simulators import playing, report
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.plan import Plan, of_scenario, of_script
 from simulators.scripts import phh, scenario
+from simulators.scripts.acts import Script
 from simulators.through.facts import FactsStage
 from simulators.through.following import Follower
 from simulators.through.stage import Journal, NotRunnable, Stage
@@ -142,10 +143,27 @@ def house(name: str, folder: Path | None = None) -> tuple[dict[str, Any], Profil
     return HOUSE, profiles.load(name, folder, HOUSE, by="--profile")
 
 
+def profile_for(script: Script, name: str, rules: Profile) -> str:
+    """The profile of the same house that plays this game, by its name. Raises ``NotOurGame`` where it has none."""
+    stakes = script.stakes
+    if rules.game != stakes.game:
+        other = name.replace(rules.game, stakes.game)
+        if other == name or other not in profiles.shipped():
+            raise NotOurGame(script.path, "variant", stakes.game, f"{name} plays {rules.game} only")
+        return other
+    if stakes.structure is not None and stakes.structure not in rules.structures:
+        known = ", ".join(rules.structures)
+        raise NotOurGame(script.path, "variant", stakes.structure, f"{name} allows {known} only")
+    return name
+
+
 def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     override, rules = house(ask.profile)
     script = phh.convert(one.path, rules.heads_up_small_blind, ask.seed, one.name)
-    plan = of_script(script, ask.profile, override, rules, ask.seed)
+    name = profile_for(script, ask.profile, rules)
+    if name != ask.profile:
+        override, rules = house(name)
+    plan = of_script(script, name, override, rules, ask.seed)
     follower = Follower(script, plan, journal if ask.through == "facts" else None)
     follower.play()
     if ask.through == "facts":

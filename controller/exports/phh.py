@@ -1,4 +1,4 @@
-"""Hands of a ledger in the Poker Hand History format (PHH), no-limit hold'em (``NT``).
+"""Hands of a ledger in the Poker Hand History format (PHH): ``NT``, ``FT`` and ``PO``.
 
 Amounts are in units of the currency, whole wherever they can be. ``p1`` is the first seat left of the button.
 A card that was never opened is ``??`` unless the records carry their secrets, which takes the auditor's key.
@@ -14,10 +14,12 @@ from controller.core.records import Record
 from controller.errors import LocalError
 
 CLOSED = ("hand.closed", "hand.corrected")
+VARIANTS = {("holdem", "no_limit"): "NT", ("holdem", "fixed_limit"): "FT", ("omaha", "pot_limit"): "PO"}
+"""What the format has a code for."""
 
 
 class NotExportable(LocalError):
-    """A hand that PHH cannot tell: not finished, voided, or without seats."""
+    """A hand that PHH cannot tell: not finished, voided, without seats, or of a game that it has no code for."""
 
 
 def hands(records: Iterable[Record]) -> Iterator[list[Record]]:
@@ -77,6 +79,9 @@ def phh(records: Sequence[Record], *, currency: str = "", exponent: int = 0) -> 
     for record in records:
         _read(hand, record)
     start = next(record for record in records if record.type == "hand.started")
+    if (start.data["game"], start.data["structure"]) not in VARIANTS:
+        game = f"{start.data['game']} {start.data['structure']}"
+        raise NotExportable("hand", start.hand or "", f"PHH has no code for {game}")
     return "".join(f"{key} = {value}\n" for key, value in _fields(hand, start, currency))
 
 
@@ -148,11 +153,18 @@ def _fields(hand: _Hand, start: Record, currency: str) -> Iterator[tuple[str, st
     if len(blinds) == 2:
         # Heads-up, the format names the button's blind first although the button is p2.
         blinds.reverse()
-    yield "variant", '"NT"'
+    limits = start.data["limits"]
+    variant = VARIANTS[start.data["game"], start.data["structure"]]
+    yield "variant", _text(variant)
     yield "ante_trimming_status", "true" if hand.trimmed else "false"
     yield "antes", _amounts(hand, [hand.antes.get(seat, 0) for seat in hand.order])
     yield "blinds_or_straddles", _amounts(hand, blinds)
-    yield "min_bet", hand.amount(start.data["limits"]["big_blind"])
+    if variant == "FT":
+        small = limits.get("small_bet") or limits["big_blind"]
+        yield "small_bet", hand.amount(small)
+        yield "big_bet", hand.amount(limits.get("big_bet") or 2 * small)
+    else:
+        yield "min_bet", hand.amount(limits["big_blind"])
     yield "starting_stacks", _amounts(hand, [hand.stacks[seat] for seat in hand.order])
     yield "actions", json.dumps([*_dealt(hand), *(act for _, act in hand.acts)])
     yield "table", _text(start.subject.rpartition("-")[0])

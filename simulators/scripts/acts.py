@@ -161,7 +161,10 @@ class SeatStart:
 
 @dataclass(frozen=True, slots=True)
 class Stakes:
-    """Blinds and ante in minor units, the chips by value, the currency and its decimals."""
+    """Blinds and ante in minor units, the chips by value, the currency and its decimals; the game and its structure.
+
+    ``small_bet`` and ``big_bet`` are the sizes of fixed limit, 0 elsewhere. ``structure`` ``None``: the house's.
+    """
 
     small_blind: int
     big_blind: int
@@ -170,6 +173,10 @@ class Stakes:
     chips: tuple[int, ...]
     currency: str = "EUR"
     exponent: int = 0
+    game: Literal["holdem", "omaha"] = "holdem"
+    structure: Literal["no_limit", "pot_limit", "fixed_limit"] | None = None
+    small_bet: int = 0
+    big_bet: int = 0
 
     @property
     def unit(self) -> int:

@@ -44,6 +44,22 @@ GAMES = {
     "F2L3D": "fixed-limit 2-7 triple draw",
     "FB": "fixed-limit badugi",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Game:
+    """A variant that the table plays."""
+
+    name: Literal["holdem", "omaha"]
+    structure: Literal["no_limit", "pot_limit", "fixed_limit"]
+    own_cards: int
+
+
+OURS = {
+    "NT": _Game("holdem", "no_limit", 2),
+    "FT": _Game("holdem", "fixed_limit", 2),
+    "PO": _Game("omaha", "pot_limit", 4),
+}
 CHIP_STEPS = (1, 2, 5, 10, 20, 50, 100, 500, 1000, 5000, 10_000)
 
 
@@ -87,15 +103,18 @@ class _Reader:
         self.path = path
         self.data = data
         self.name = name or "/".join(path.with_suffix("").parts[-2:])
+        self.game = OURS["NT"]
 
     def wrong(self, field: str, value: object, remedy: str) -> ScriptError:
         return ScriptError(self.path, field, value, remedy)
 
     def script(self, small_blind: str, seed: int) -> Script:
         variant = self.data.get("variant")
-        if variant != "NT":
+        if variant not in OURS:
             game = GAMES.get(str(variant), "an unknown variant")
-            raise NotOurGame(self.path, "variant", variant, f"{game} is no game of ours; the table plays NT")
+            known = ", ".join(OURS)
+            raise NotOurGame(self.path, "variant", variant, f"{game} is no game of ours; the table plays {known}")
+        self.game = OURS[str(variant)]
         starting = self.amounts("starting_stacks")
         count = len(starting)
         if not 2 <= count <= 11:
@@ -103,9 +122,10 @@ class _Reader:
         blinds = self.amounts("blinds_or_straddles", count)
         antes = self.amounts("antes", count)
         actions = self.actions()
-        scale = self.scale([*starting, *blinds, *antes, *(Decimal(a[2]) for a in actions if a[1] == "cbr")])
-        to_minor = _Scale(scale)
-        stakes = self.stakes(blinds, antes, starting, actions, to_minor)
+        sizes = self.sizes(blinds)
+        amounts = [*starting, *blinds, *antes, *sizes, *(Decimal(a[2]) for a in actions if a[1] == "cbr")]
+        to_minor = _Scale(self.scale(amounts))
+        stakes = self.stakes(blinds, antes, sizes, amounts, to_minor)
         button = 1 if count == 2 and small_blind == "left_of_button" else count
         acts, board, masked = self.acts(actions, count, button, to_minor, seed)
         seats = tuple(SeatStart(i, f"p{i}", to_minor(stack)) for i, stack in enumerate(starting, start=1))
@@ -133,19 +153,14 @@ class _Reader:
         self,
         blinds: Sequence[Decimal],
         antes: Sequence[Decimal],
-        starting: Sequence[Decimal],
-        actions: Sequence[list[str]],
+        sizes: Sequence[Decimal],
+        amounts: Sequence[Decimal],
         to_minor: "_Scale",
     ) -> Stakes:
-        if any(blinds[2:]) or not blinds[1]:
-            raise self.wrong("blinds_or_straddles", [str(b) for b in blinds], "only a small and a big blind are played")
-        if self.data.get("min_bet", blinds[1]) != blinds[1]:
-            raise self.wrong("min_bet", str(self.data["min_bet"]), "the smallest bet must be the big blind (CM-1)")
         ante, kind = self.ante(antes)
-        amounts = [*starting, *blinds, *antes, *(Decimal(a[2]) for a in actions if a[1] == "cbr")]
         minor = [to_minor(a) for a in amounts]
         # An odd chip is paid in the smallest chip: the result's own amounts must be payable in it too.
-        for stack in self.finishing(len(starting)):
+        for stack in self.finishing(len(blinds)):
             whole, half = divmod(stack * 10**to_minor.decimals, 1)
             minor += [int(whole), int(whole) + 1] if half else [int(whole)]
         unit = math.gcd(*minor)
@@ -157,7 +172,24 @@ class _Reader:
             chips=tuple(unit * step for step in CHIP_STEPS),
             currency=str(self.data.get("currency", "USD")),
             exponent=to_minor.decimals,
+            game=self.game.name,
+            structure=self.game.structure,
+            small_bet=to_minor(sizes[0]) if sizes else 0,
+            big_bet=to_minor(sizes[1]) if sizes else 0,
         )
+
+    def sizes(self, blinds: Sequence[Decimal]) -> list[Decimal]:
+        """The small and the big bet of fixed limit; nothing elsewhere, where the smallest bet is the big blind."""
+        if any(blinds[2:]) or not blinds[1]:
+            raise self.wrong("blinds_or_straddles", [str(b) for b in blinds], "only a small and a big blind are played")
+        if self.game.structure != "fixed_limit":
+            if self.data.get("min_bet", blinds[1]) != blinds[1]:
+                raise self.wrong("min_bet", str(self.data["min_bet"]), "the smallest bet must be the big blind (CM-1)")
+            return []
+        sizes = [self.data.get(name) for name in ("small_bet", "big_bet")]
+        if not all(isinstance(size, int | Decimal) for size in sizes):
+            raise self.wrong("small_bet", sizes, "fixed limit needs a small and a big bet")
+        return [Decimal(size) for size in sizes if size is not None]
 
     def ante(self, antes: Sequence[Decimal]) -> tuple[Decimal, Literal["each", "big_blind"]]:
         if len(set(antes)) == 1:
@@ -203,12 +235,13 @@ class _Reader:
     ) -> tuple[tuple[Act, ...], tuple[str, ...], frozenset[str]]:
         cards = self.deck(actions, seed)
         holes = {_seat(a[2]): _pairs(a[3]) for a in actions if a[:2] == ["d", "dh"]}
-        if sorted(holes) != list(range(1, count + 1)) or any(len(h) != 2 for h in holes.values()):
-            raise self.wrong("actions", "d dh", "every player gets two cards, once")
+        own = self.game.own_cards
+        if sorted(holes) != list(range(1, count + 1)) or any(len(h) != own for h in holes.values()):
+            raise self.wrong("actions", "d dh", f"every player gets {own} cards, once")
         acts: list[Act] = [Attest()]
-        # The record deals two at a time; the table one at a time, left of the button first (CM-20).
+        # The record deals a hand at a time; the table one card at a time, left of the button first (CM-20).
         order = [(button + i) % count + 1 for i in range(count)]
-        acts += [Slide(cards.known(holes[seat][turn]), "seat", seat) for turn in (0, 1) for seat in order]
+        acts += [Slide(cards.known(holes[seat][turn]), "seat", seat) for turn in range(own) for seat in order]
         board: list[str] = []
         blinds = self.amounts("blinds_or_straddles")
         off_button = 2 if count > 2 else 1

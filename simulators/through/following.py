@@ -1,12 +1,14 @@
 """Following a recorded hand under house rules it was not played by.
 
 As long as the rules accept what the record says, the dealer keys exactly that. Once an entry is refused (a
-fourth raise under HR-11.8), the dealer keys CALL for that seat, and from there the record is followed where it
-is still possible: a seat does what it did next in that round if it may, otherwise it checks or calls.
+fourth raise under HR-11.8), the dealer keys the least that keeps that seat in the hand, and from there the record
+is followed where it is still possible: a seat does what it did next in that round if it may, otherwise the least:
+check, call, or the bet that BG-5.25 asks for.
 """
 
 from collections.abc import Iterator, Sequence
 
+from controller.core.rules.acting import allowed
 from simulators.plan import Plan
 from simulators.scripts.acts import DECK, Act, Declare, Finish, Muck, Script, Show, Slide
 from simulators.seen import Seen
@@ -39,7 +41,7 @@ class Follower:
             if self._perform(act):
                 continue
             self.departed = True
-            self._perform(Declare("call"))
+            self._least()
             self._improvise(self.script.acts[number + 1 :])
             return
 
@@ -64,7 +66,7 @@ class Follower:
                         self._perform(Slide(next(cards), place))
                     del wishes[:1]
                 case "showdown":
-                    seat = next(s for s in (*hand.must_show, *hand.live) if s not in hand.shown)
+                    seat = next(s for s in (*hand.must_show, *hand.live) if s in hand.live and s not in hand.shown)
                     wish = next((a for a in rest if isinstance(a, Show | Muck) and a.seat == seat), Show(seat))
                     if not self._perform(wish):
                         self._perform(Show(seat))
@@ -85,9 +87,21 @@ class Follower:
         wished = next((act for act in (wishes[0] if wishes else []) if act.seat == bounds.seat), None)
         if wished is not None:
             wishes[0].remove(wished)
-            if self._perform(wished):
+            possible = {option["kind"] for option in allowed(bounds)} | {"all_in"}
+            payable = wished.to is None or bounds.max_to is None or wished.to <= bounds.max_to
+            if payable and wished.kind in possible and self._perform(wished):
                 return
-        self._perform(Declare("call" if bounds.call else "check", bounds.seat))
+        self._least()
+
+    def _least(self) -> None:
+        """The least that keeps the seat to act in the hand."""
+        bounds = self.stage.session.legal()
+        if bounds is None:
+            return
+        if bounds.must_open and not bounds.call:
+            self._perform(Declare("bet", bounds.seat, bounds.min_to))
+        else:
+            self._perform(Declare("call" if bounds.call else "check", bounds.seat))
 
 
 def _by_round(acts: Sequence[Act]) -> list[list[Declare]]:

@@ -45,26 +45,53 @@ def sample(shared: Path, count: int) -> list[Found]:
     return first + rest[:: len(rest) // (count - len(first))][: count - len(first)]
 
 
-def test_all_no_limit_hands_end_as_on_record(shared: Path) -> None:
+def test_all_hands_of_our_games_end_as_on_record(shared: Path) -> None:
+    """1,573 no-limit, 3 fixed-limit and 5 pot-limit Omaha hands; short-deck is no game of ours."""
     cases = run(find([shared / "data/phh"]), Ask(), quiet=True)
-    assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)
+    assert all_of(cases) == {"passed": 1581, "skipped": 1}, said(cases)
     assert not any(case.breaches or case.incidents for case in cases)
     halved = [case.name for case in cases if any("splits a chip" in note for note in case.notes)]
     assert len(halved) == 2
     bare = [case.name for case in cases if any("no stacks" in note for note in case.notes)]
-    assert bare == [TELEVISED]
+    assert bare == ["antonius-blom-2009", TELEVISED]
     assert exit_code(cases) == Exit.PASSED
 
 
 def test_a_house_of_other_rules_names_what_breaks_them(shared: Path) -> None:
     cases = run(find([shared / "data/phh"]), Ask(profile="hr_thp"), quiet=True)
-    assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)
+    assert all_of(cases) == {"passed": 1576, "skipped": 6}, said(cases)  # the text knows Hold'em only
     assert sum(1 for case in cases if case.breaches["HR-11.8"]) == CAPPED
-    assert sum(1 for case in cases if case.breaches["HR-15.1"]) == MUCKED
+    assert sum(1 for case in cases if case.breaches["HR-15.1"]) == MUCKED + 1  # one is a fixed-limit hand
     assert {code for case in cases for code in case.breaches} == {"HR-11.8", "HR-15.1"}
     apart = [case for case in cases if not case.compared]
     assert len(apart) == CAPPED
     assert all(case.breaches["HR-11.8"] for case in apart)
+
+
+@pytest.mark.parametrize("profile", ["bg_holdem", "bg_holdem_customary"])
+def test_the_bulgarian_house_plays_what_it_allows(shared: Path, profile: str) -> None:
+    cases = run(find([shared / "data/phh"]), Ask(profile=profile), quiet=True)
+    assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)  # no Omaha, no fixed limit (BG-6.1)
+    codes = {code for case in cases for code in case.breaches}
+    assert codes == ({"BG-5.27"} if "customary" in profile else {"BG-5.10", "BG-5.18", "BG-5.25", "BG-5.27", "CM-8"})
+
+
+def other_games(shared: Path) -> list[Found]:
+    known = {one.name for one in no_limit(shared)}
+    return [one for one in find([shared / "data/phh"]) if one.name not in known and "phua" not in one.name]
+
+
+def test_limit_and_omaha_through_virtual_devices(shared: Path) -> None:
+    cases = run(other_games(shared), Ask("virtual"), quiet=True)
+    assert all_of(cases) == {"passed": 8}, said(cases)
+
+
+@pytest.mark.wires
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_limit_and_omaha_through_wires(shared: Path) -> None:
+    cases = run(other_games(shared), Ask("wires", speed=40), quiet=True)
+    assert all_of(cases) == {"passed": 8}, said(cases)
 
 
 def test_a_wrong_record_fails_the_case(shared: Path, tmp_path: Path) -> None:
@@ -167,13 +194,13 @@ def test_json_for_programs(shared: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["--json", str(shared / "data/phh/wsop-2023-43")]) == Exit.PASSED
     document = json.loads(capsys.readouterr().out)
     assert document["exit"] == 0
-    assert document["outcomes"] == {"passed": 5, "skipped": 7}
+    assert document["outcomes"] == {"passed": 12}
     assert {case["case"] for case in document["cases"]} >= {"1", "27"}
 
 
 def test_exit_codes(tmp_path: Path, shared: Path) -> None:
-    omaha = str(shared / "data/phh/antonius-blom-2009.phh")
-    assert main([omaha]) == Exit.NOTHING
+    short_deck = str(shared / "data/phh/phua-xuan-2019.phh")
+    assert main([short_deck]) == Exit.NOTHING
     assert main([str(tmp_path / "absent.phh")]) == Exit.SCRIPT
     assert main(["--profile", "no_such_house", str(shared / "data/phh/wsop-2023-43/1.phh")]) == Exit.SCRIPT
     broken = tmp_path / "broken.phh"

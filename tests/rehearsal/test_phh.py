@@ -123,14 +123,21 @@ def test_what_is_no_hand_is_refused_by_file_field_and_remedy(tmp_path: Path, old
 @pytest.mark.parametrize(
     ("file", "game"),
     [
-        ("antonius-blom-2009.phh", "pot-limit Omaha"),
         ("phua-xuan-2019.phh", "short-deck hold'em"),
-        ("wsop-2023-43/35.phh", "fixed-limit hold'em"),
     ],
 )
 def test_other_games_are_refused_by_name(shared: Path, file: str, game: str) -> None:
     with pytest.raises(NotOurGame, match=f"{game} is no game of ours"):
         convert(shared / "data/phh" / file)
+
+
+def test_limit_and_omaha_are_read_with_their_sizes_and_cards(shared: Path) -> None:
+    limit = convert(shared / "data/phh/wsop-2023-43/39.phh")
+    assert (limit.stakes.structure, limit.stakes.small_bet, limit.stakes.big_bet) == ("fixed_limit", 200000, 400000)
+    omaha = convert(shared / "data/phh/antonius-blom-2009.phh")
+    assert (omaha.stakes.game, omaha.stakes.structure, omaha.stakes.exponent) == ("omaha", "pot_limit", 2)
+    assert omaha.seats[0].stack == 125945025
+    assert sum(1 for act in omaha.acts if isinstance(act, Slide) and act.place == "seat") == 8
 
 
 def oracle(path: Path) -> list[int]:
