@@ -44,6 +44,7 @@ class Command(IntEnum):
     READ_CONFIG = 0x80
     WRITE_CONFIG = 0x81
     ISO_HOST = 0xB0
+    MULTIPLEXER = 0xDD
 
 
 class Status(IntEnum):
@@ -289,6 +290,11 @@ def inventory_data(more: bool = False, antennas: Iterable[int] = ()) -> bytes:
         select |= 1 << (number - 1)
     mode = (MORE if more else 0) | (PER_ANTENNA if select else 0)
     return bytes((0x01, mode, select)) if select else bytes((0x01, mode))
+
+
+def multiplexer_data(address: int, output: int) -> bytes:
+    """DATA of an antenna multiplexer request that joins both its inputs to one output, numbered from 1."""
+    return bytes((0x02, address, 0xFE, output, output))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ time-out, an answer found by searching in noise, or a reader that says it could 
 
 from collections.abc import Mapping
 from enum import Enum, auto
+from functools import lru_cache
 
 from drivers.conversation import Step
 from drivers.errors import ProtocolError
@@ -25,6 +26,7 @@ from drivers.feig import (
     decode_device_id,
     decode_inventory,
     inventory_data,
+    multiplexer_data,
     response_framer,
 )
 from drivers.host import Host
@@ -40,6 +42,7 @@ class _Stage(Enum):
     VERSION = auto()
     SERIAL = auto()
     PROBE = auto()
+    SWITCH = auto()
     RF_RESET = auto()
     INVENTORY = auto()
     IDLE = auto()
@@ -49,6 +52,7 @@ _COMMAND = {
     _Stage.VERSION: Command.SOFTWARE_VERSION,
     _Stage.SERIAL: Command.READER_INFO,
     _Stage.PROBE: Command.SOFTWARE_VERSION,
+    _Stage.SWITCH: Command.MULTIPLEXER,
     _Stage.RF_RESET: Command.RF_RESET,
     _Stage.INVENTORY: Command.ISO_HOST,
 }
@@ -63,6 +67,19 @@ _TROUBLE = {
 """Statuses after which what is missing from the answer is not known to be absent."""
 
 
+ANTENNAS = 8
+"""Antenna ports of a reader, as OBID counts them."""
+
+
+@lru_cache(maxsize=64)
+def _heard(data: bytes, antennas: bool, base: int) -> tuple[tuple[str, frozenset[int]], ...]:
+    """Tags and channels of one answer. A field at rest gives the same answer again and again."""
+    return tuple(
+        (item.tag, frozenset(base + read.number for read in item.antennas))
+        for item in decode_inventory(data, antennas)
+    )
+
+
 class FeigHost(Host):
     """Conversation with one reader.
 
@@ -70,7 +87,9 @@ class FeigHost(Host):
     after which an unfinished frame is given up; ``retries`` misses until the reader is probed; ``settle_ms``
     every inventory is told for that long after a change; ``repeat_ms`` then how often an unchanged one is;
     ``address`` of the reader; ``advanced`` frames (needed over TCP); ``antennas`` numbers of a reader with
-    several, each then a channel of that name.
+    several, each then a channel of that name; ``outputs`` of the multiplexers behind them, switched together and
+    gone through in turn: antenna 3 on output 2 is channel 11, eight channels an output; ``multiplexer`` is their
+    address.
     """
 
     kind = "feig"
@@ -93,7 +112,11 @@ class FeigHost(Host):
         repeat = given.milliseconds("repeat_ms", 5000)
         self._address = given.integer("address", BROADCAST, 0, BROADCAST)
         self._advanced = given.flag("advanced", False)
-        self._antennas = given.numbers("antennas", 1, 8)
+        self._antennas = given.numbers("antennas", 1, ANTENNAS)
+        self._outputs = given.numbers("outputs", 1, 8)
+        self._multiplexer = given.integer("multiplexer", 0, 0, 0xFF)
+        if self._outputs and not self._antennas:
+            given.fault("outputs", list(self._outputs), "name the antennas behind which the multiplexers are")
         given.finish()
         self._framer = response_framer(self.noise)
         self._stage = _Stage.OFF
@@ -104,6 +127,7 @@ class FeigHost(Host):
         self._version = SoftwareVersion(0, 0, 0, 0, 0, 0)
         self._announce = True
         self._found: dict[str, frozenset[int]] = {}
+        self._turn = 0
         self._teller = Teller(settle, repeat)
 
     def start(self, now: int) -> Step:
@@ -157,7 +181,15 @@ class FeigHost(Host):
     def _inventory(self, now: int) -> None:
         self._found.clear()
         self._next_poll = now + self._poll
-        self._ask(_Stage.RF_RESET, now)
+        self._turn = 0
+        self._scan(now)
+
+    def _scan(self, now: int) -> None:
+        """The fields of one output, or all there are without a multiplexer."""
+        if self._outputs:
+            self._ask(_Stage.SWITCH, now, multiplexer_data(self._multiplexer, self._outputs[self._turn]))
+        else:
+            self._ask(_Stage.RF_RESET, now)
 
     def _rest(self, now: int) -> None:
         self._stage = _Stage.IDLE
@@ -220,6 +252,8 @@ class FeigHost(Host):
                 self._identified(serial, now)
             case _Stage.PROBE:
                 self._inventory(now)
+            case _Stage.SWITCH:
+                self._switched(frame, now)
             case _Stage.RF_RESET:
                 self._field_reset(frame, now)
             case _:
@@ -238,6 +272,14 @@ class FeigHost(Host):
         self._clear("reset", "protocol")
         self._misses = 0
         self._inventory(now)
+
+    def _switched(self, frame: Response, now: int) -> None:
+        if frame.status == Status.OK and not any(frame.data):
+            self._ask(_Stage.RF_RESET, now)
+        else:
+            # It may still listen to the output before: nothing that is heard now can be told.
+            self._fault("antenna", f"multiplexer refused output {self._outputs[self._turn]}")
+            self._rest(now)
 
     def _field_reset(self, frame: Response, now: int) -> None:
         if frame.status == Status.OK:
@@ -266,9 +308,10 @@ class FeigHost(Host):
             self._refused(frame, now)
 
     def _collect(self, data: bytes) -> None:
-        for item in decode_inventory(data, bool(self._antennas)):
-            seen = frozenset(read.number for read in item.antennas)
-            self._found[item.tag] = self._found.get(item.tag, frozenset()) | seen
+        base = ANTENNAS * (self._outputs[self._turn] - 1) if self._outputs else 0
+        for tag, seen in _heard(data, bool(self._antennas), base):
+            known = self._found.get(tag)
+            self._found[tag] = seen if known is None else known | seen
 
     def _refused(self, frame: Response, now: int) -> None:
         if frame.status in _TROUBLE:
@@ -280,7 +323,11 @@ class FeigHost(Host):
         self._part(now)
 
     def _whole(self, now: int) -> None:
-        self._clear("rf", "overflow", "protocol")
+        if self._turn + 1 < len(self._outputs):
+            self._turn += 1
+            self._scan(now)
+            return
+        self._clear("rf", "overflow", "protocol", "antenna")
         self._misses = 0
         self._tell(now, complete=True)
         self._rest(now)
@@ -296,9 +343,15 @@ class FeigHost(Host):
         if not self._antennas:
             self._tell_channel("0", frozenset(self._found), complete, now)
             return
-        for number in self._antennas:
-            tags = frozenset(tag for tag, seen in self._found.items() if number in seen)
-            self._tell_channel(str(number), tags, complete, now)
+        fields: dict[int, set[str]] = {
+            antenna + ANTENNAS * (output - 1): set() for output in self._outputs or (1,) for antenna in self._antennas
+        }
+        for tag, seen in self._found.items():
+            for number in seen:
+                if number in fields:
+                    fields[number].add(tag)
+        for number, tags in fields.items():
+            self._tell_channel(str(number), frozenset(tags), complete, now)
 
     def _tell_channel(self, channel: str, tags: frozenset[str], complete: bool, now: int) -> None:
         if self._teller.worth(channel, (tags, complete), now):

@@ -1,7 +1,8 @@
 """A FEIG OBID reader in host mode, from its own side of the wire."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from drivers.feig import (
     BROADCAST,
@@ -25,6 +26,11 @@ SILENCE = 12 * MS
 """Longest gap inside a frame that the reader waits for."""
 
 
+Hearing = Callable[[int, Sequence[str]], Iterable[str]]
+"""Which tags of one field (its antenna, its tags from the antenna upwards) are heard by one inventory."""
+
+
+@lru_cache(maxsize=16384)
 def transponder(tag: str) -> Transponder:
     """The data set of a tag given in hex: ISO 15693 for eight bytes that begin with E0, else ISO 18000-3M3."""
     uid = bytes.fromhex(tag)
@@ -37,21 +43,34 @@ class FeigReader:
     """The reader with the tags that lie in its fields.
 
     As real ones do, it sets every tag it has found quiet until an RF reset or until the tag has left the
-    field. ``sets_per_answer`` is its transmit buffer: what does not fit is handed out on MORE.
+    field. ``sets_per_answer`` is its transmit buffer: what does not fit is handed out on MORE. Behind its eight
+    antenna ports there may be multiplexers of ``outputs``: field 11 is that of antenna 3 on output 2. ``hearing``
+    is how well the tags are read; without it, all are, every time.
     """
 
     def __init__(
-        self, serial: str = "0A1B2C3D", *, address: int = 0, software: int = 0x5E, sets_per_answer: int = 16
+        self,
+        serial: str = "0A1B2C3D",
+        *,
+        address: int = 0,
+        software: int = 0x5E,
+        sets_per_answer: int = 16,
+        outputs: int = 1,
+        hearing: Hearing | None = None,
     ) -> None:
         self._serial = bytes.fromhex(serial)
         self._address = address
         self._version = SoftwareVersion(3, 3, 0, 0x44, software, 0x0D30)
         self._sets = sets_per_answer
+        self._outputs = outputs
+        self._output = 1
+        self._hearing = hearing
         self._fields: dict[int, dict[str, None]] = {}
         self._quiet: set[str] = set()
         self._left_over: list[Transponder] = []
         self._troubles: deque[int] = deque(maxlen=256)
         self._unasked: deque[bytes] = deque(maxlen=16)
+        self._answers: deque[tuple[list[Transponder], bytes]] = deque(maxlen=4)
         self._framer = request_framer()
         self._last_byte = 0
 
@@ -111,6 +130,7 @@ class FeigReader:
         self._quiet.clear()
         self._left_over.clear()
         self._framer.reset()
+        self._output = 1
 
     def _answer(self, request: Request) -> Response | None:
         if request.address not in (BROADCAST, self._address):
@@ -134,6 +154,11 @@ class FeigReader:
                 return Status.OK, b""
             case Command.BAUD_DETECT:
                 return Status.OK, b""
+            case Command.MULTIPLEXER if len(request.data) == 5 and request.data[0] == 0x02:
+                if not 1 <= request.data[3] <= self._outputs:
+                    return Status.OK, b"\x01"
+                self._output = request.data[3]
+                return Status.OK, b"\x00"
             case Command.ISO_HOST if request.data[:1] == b"\x01":
                 return self._inventory(request.data[1:])
             case _:
@@ -151,23 +176,36 @@ class FeigReader:
         now, self._left_over = self._left_over[: self._sets], self._left_over[self._sets :]
         if not now:
             return Status.NO_TAG, b""
-        return (Status.MORE_DATA if self._left_over else Status.OK), encode_inventory(now, per_antenna)
+        return (Status.MORE_DATA if self._left_over else Status.OK), self._encode(now, per_antenna)
+
+    def _encode(self, sets: list[Transponder], per_antenna: bool) -> bytes:
+        """A field at rest gives the same answer again and again; the newest few are kept."""
+        for known, data in self._answers:
+            if known == sets:
+                return data
+        data = encode_inventory(sets, per_antenna)
+        self._answers.appendleft((sets, data))
+        return data
 
     def _listen(self, antennas: list[int] | None) -> list[Transponder]:
         """Power the fields and hear who is not quiet; whoever was heard is quiet from now on."""
         heard: dict[str, list[int]] = {}
-        for number, field in sorted(self._fields.items()):
-            if antennas is None or number in antennas:
-                for tag in field:
-                    if tag not in self._quiet:
-                        heard.setdefault(tag, []).append(number)
+        base = 8 * (self._output - 1)
+        for number in range(1, 9):
+            field = self._fields.get(base + number)
+            if not field or (antennas is not None and number not in antennas):
+                continue
+            for tag in field if self._hearing is None else self._hearing(base + number, tuple(field)):
+                if tag not in self._quiet:
+                    heard.setdefault(tag, []).append(number)
         self._quiet.update(heard)
-        sets: list[Transponder] = []
-        for tag, numbers in heard.items():
-            plain = transponder(tag)
-            if antennas is None:
-                sets.append(plain)
-            else:
-                reads = tuple(AntennaRead(number) for number in numbers)
-                sets.append(Transponder(plain.kind, plain.uid, plain.info, 0, reads))
-        return sets
+        if antennas is None:
+            return [transponder(tag) for tag in heard]
+        return [_heard_by(tag, tuple(numbers)) for tag, numbers in heard.items()]
+
+
+@lru_cache(maxsize=16384)
+def _heard_by(tag: str, numbers: tuple[int, ...]) -> Transponder:
+    plain = transponder(tag)
+    reads = tuple(AntennaRead(number) for number in numbers)
+    return Transponder(plain.kind, plain.uid, plain.info, 0, reads)

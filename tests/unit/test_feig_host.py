@@ -317,6 +317,30 @@ def test_an_opened_link_is_told_anew_and_its_field_too() -> None:
     assert numbers == sorted(numbers)
 
 
+def test_a_multiplexer_gives_each_antenna_port_several_fields() -> None:
+    wire, reader = _wire(FeigReader(outputs=2), antennas=[1, 2], outputs=[1, 2])
+    reader.put(TAGS[:1], antenna=1)
+    reader.put(TAGS[1:30], antenna=10)  # more than one answer holds
+    wire.open()
+    wire.run(150)
+    first = {reading.channel: (reading.tags, reading.complete) for reading in wire.of(TagsSeen)[:4]}
+    assert first == {
+        "1": (frozenset(TAGS[:1]), True),
+        "2": (frozenset(), True),
+        "9": (frozenset(), True),
+        "10": (frozenset(TAGS[1:30]), True),
+    }
+
+
+def test_a_multiplexer_that_refuses_proves_no_absence() -> None:
+    wire, reader = _wire(FeigReader(outputs=1), antennas=[1], outputs=[1, 2])
+    reader.put(TAGS[:1], antenna=1)
+    wire.open()
+    wire.run(600)
+    assert [reading.fault for reading in wire.of(DeviceFault)] == ["antenna"]
+    assert not wire.of(TagsSeen)
+
+
 def test_antennas_are_channels() -> None:
     wire, reader = _wire(antennas=[1, 2])
     reader.put(TAGS[:2], antenna=1)
