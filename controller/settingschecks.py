@@ -176,12 +176,34 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
             if place in watched:
                 yield Fault(file, at, f'"{place}"', f"already watched by {watched[place]}: one place, one channel")
             watched.setdefault(place, at)
+    if tree.get("kind") == "rfid":
+        yield from _antennas(file, tree, seats, watched, kinds, test)
     if tree.get("kind") == "shoe":
         for kind in ("shoe", "keypad"):
             if kinds.count(kind) > 1:
                 yield Fault(file, "devices", f"{kinds.count(kind)} of kind {kind}", f"a shoe table has one {kind}")
             elif kind not in kinds and not test:
                 yield Fault(file, "devices", "", f"missing: a shoe table needs a device of kind {kind}")
+
+
+def _antennas(
+    file: str, tree: Mapping[str, Any], seats: object, watched: Mapping[str, str], kinds: list[str], test: bool
+) -> Iterator[Fault]:
+    """What an RFID table cannot be played without: antennas everywhere, and tags that somebody registered."""
+    if kinds.count("keypad") > 1:
+        yield Fault(file, "devices", f"{kinds.count('keypad')} of kind keypad", "an RFID table has one keypad")
+    elif "keypad" not in kinds and not test:
+        yield Fault(file, "devices", "", "missing: an RFID table needs a device of kind keypad")
+    count = seats if isinstance(seats, int) else 0
+    each = [f"{what}:{seat}" for what in ("seat", "stack", "bet") for seat in range(1, count + 1)]
+    missing = [place for place in (*each, "board", "burn", "muck", "pot") if place not in watched]
+    if missing and not test:
+        some = ", ".join(missing[:6]) + (" ..." if len(missing) > 6 else "")
+        yield Fault(file, "devices", "", f"no channel watches {some}: an RFID table senses all of them")
+    for part, key, what in (("deck", "file", "cards"), ("chips", "tags", "chips")):
+        section = tree.get(part, {})
+        if isinstance(section, dict) and not section.get(key):
+            yield Fault(file, f"{part}.{key}", "", f"missing: an RFID table knows its {what} by their tags")
 
 
 def _driver(file: str, key: str, name: str, device: DeviceFile) -> Iterator[Fault]:

@@ -98,6 +98,12 @@ class TimingFile(Section):
     confirm_ms: Milliseconds = 3_000
     undo_hold_ms: Milliseconds = 2_000
     min_confidence: Annotated[int, Field(ge=0, le=100)] = 90
+    card_absent_ms: Milliseconds = 1500
+    chip_absent_ms: Milliseconds = 10_000
+    clear_ms: Milliseconds = 1500
+    in_flight_ms: Milliseconds = 4_000
+    payout_ms: Milliseconds = 8_000
+    spoken_ms: Milliseconds = 30_000
 
 
 class DeviceFile(Section):
@@ -116,7 +122,7 @@ class TableFile(Section):
     schema_: Annotated[Literal[1], Field(alias="schema")]
     site: Name
     table: Name
-    kind: Literal["shoe"]
+    kind: Literal["shoe", "rfid"]
     seats: Annotated[int, Field(ge=2, le=11)]
     profile: Text
     state_dir: Text

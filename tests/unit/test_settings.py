@@ -282,3 +282,12 @@ def test_a_circle_and_an_unknown_name(tmp_path: Path) -> None:
         profiles.load("a.toml", tmp_path)
     with pytest.raises(BadConfiguration, match='did you mean "hr_thp"'):
         profiles.load("hr_tph")
+
+
+def test_an_rfid_table_needs_antennas_everywhere_and_registered_tags(config: Path) -> None:
+    edit(config, 'kind = "shoe"', 'kind = "rfid"')
+    found = faults(config)
+    assert found["deck.file"] == "missing: an RFID table knows its cards by their tags"
+    assert found["chips.tags"] == "missing: an RFID table knows its chips by their tags"
+    edit(config, "test = true", "test = false")
+    assert any("no channel watches" in fault.remedy for fault in settings.check(config))
