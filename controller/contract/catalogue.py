@@ -161,7 +161,7 @@ TABLE: dict[str, dict[str, Schema]] = {
     "seat.taken": _SEATING,
     "seat.left": _SEATING,
     "seat.away": _SEATING,
-    "seat.back": _SEATING,
+    "seat.back": _SEATING | {"waits?": BOOL},
     "attestation.recorded": {"rules": RULES, "statement": KEY, "scope": one("shift", "hand"), "by": PERSON},
 }
 
@@ -173,8 +173,24 @@ HAND: dict[str, dict[str, Schema]] = {
         "limits": MAP,
         "button": known(SEAT),
         "seats": many(
-            obj({"seat": SEAT, "player?": TEXT, "stack": known(MONEY), "dealt_in": BOOL, "owes?": ANY}),
+            obj(
+                {
+                    "seat": SEAT,
+                    "player?": TEXT,
+                    "stack": known(MONEY),
+                    "dealt_in": BOOL,
+                    "owes?": MONEY,
+                    "posts?": many(obj({"kind": one("missed_live", "missed_dead"), "amount": MONEY})),
+                    "missed?": many(one("small", "big")),
+                }
+            ),
         ),
+        "small_blind_seat?": known(SEAT),
+        "small_blind_place?": SEAT,
+        "big_blind_seat?": SEAT,
+        "own_cards?": COUNT,
+        "unit?": MONEY,
+        "burns?": COUNT,
         "deck": known(KEY),
         "shuffled": known(BOOL),
         "cut": known(obj({"done": BOOL, "by": ANY})),
@@ -208,6 +224,7 @@ HAND: dict[str, dict[str, Schema]] = {
         "raise_no?": COUNT,
         "full_raise?": BOOL,
         "min_next?": known(MONEY),
+        "increment?": MONEY,
         "stack_after": known(MONEY),
         "declared?": obj({"kind": KEY, "number?": known(MONEY)}),
         "movements?": COUNT,
@@ -227,6 +244,8 @@ HAND: dict[str, dict[str, Schema]] = {
         "tried": obj({"kind": KEY, "to?": known(MONEY)}),
         "rules": RULES,
         "allowed": many(obj({"kind": KEY, "min?": known(MONEY), "max?": known(MONEY)})),
+        # What was said out of turn and binds while the action to the seat does not change.
+        "early?": obj({"kind": KEY, "to": MONEY, "level": MONEY, "sensed": BOOL}),
     },
     "bet.returned": {
         "seat": SEAT,
@@ -260,6 +279,8 @@ HAND: dict[str, dict[str, Schema]] = {
         "rate": FRACTION,
         "cap": known(MONEY),
         "rounded": ANY,
+        "mode?": one("down", "nearest", "up"),
+        "box?": KEY,
         "by_pot": many(ANY),
         "exempt?": ANY,
         "agrees": known(BOOL),
@@ -395,7 +416,14 @@ SYSTEM: dict[str, dict[str, Schema]] = {
         "reason": KEY,
     },
     "ledger.filling": {"used": COUNT, "limit": COUNT, "oldest_unsent": ANY, "new_hands_refused": BOOL},
-    "key.rotated": {"old": KEY, "new": KEY, "valid_from": ANY, "signed_by_old": TEXT},
+    "key.rotated": {
+        "old": KEY,
+        "new": KEY,
+        "valid_from": NUMBER,
+        "signed_by_old": TEXT,
+        "public_key": HASH,
+        "signed_by_new": TEXT,
+    },
     "device.up": _DEVICE,
     "device.lost": _DEVICE,
     "device.fault": _DEVICE,
@@ -404,6 +432,7 @@ SYSTEM: dict[str, dict[str, Schema]] = {
     "recovery.completed": {
         "gap_ms": known(COUNT),
         "differences": many(ANY),
+        "cause?": KEY,
         "incident?": KEY,
         "confirmed_by?": many(PERSON),
     },

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.core.cards import UNKNOWN
+from controller.core.floor.evolve import FLOOR
 from controller.core.records import Record
 from controller.core.rules import betting
 from controller.core.rules.button import clockwise_from
+from controller.core.rules.ultimate import evolve as ultimate
 from controller.core.setup import Limits
 from controller.core.state import Early, Hand, Incident, Pending, Seat, Slot, State
 
@@ -27,9 +29,15 @@ def evolve(state: State, record: Record) -> None:
     if hand is not None and data.get("hand") == hand.id:
         hand.n = data["n"] + 1
         hand.t_ms = data["t_ms"]
-    change = TABLE.get(record.type)
+    boxes = state.table.playing or data.get("game") == "ultimate"
+    change = (BOXES if boxes else TABLE).get(record.type)
     if change is not None:
         change(state, record)
+    if boxes:
+        ultimate.evolve(state.table, record)
+    on_floor = FLOOR.get(record.type)
+    if on_floor is not None:
+        on_floor(state, record)
     on_hand = HAND.get(record.type)
     if on_hand is not None and hand is not None and data.get("hand") == hand.id:
         on_hand(hand, data, record.secret or {})
@@ -50,15 +58,16 @@ def limits_of(data: Data) -> Limits:
 def _table_opened(state: State, record: Record) -> None:
     data = record.data
     state.session, state.day, state.shift = record.session, record.day, data["shift"]
-    state.limits = limits_of(data["limits"])
+    if data["game"] != "ultimate":
+        state.limits = limits_of(data["limits"])
     counters = data["counters"]
     state.hands_today, state.openings_today = counters["hands"], counters["openings"]
     state.incidents_today = counters["incidents"]
     state.seats, state.button, state.small, state.button_moves = {}, None, None, False
+    state.big, state.dead_small = None, False
     state.hands = state.hands_void = 0
     state.staff = {person["staff"]: person["role"] for person in data["staff"]}
     state.repeats = {}
-    state.attested = set()
     state.pending, state.replaces = None, None
     state.shuffled, state.counted = False, {}
     carried = data["carried"]
@@ -66,6 +75,7 @@ def _table_opened(state: State, record: Record) -> None:
     state.devices = {device["device"]: device["serial"] for device in carried["devices"]}
     state.lost = {device["device"] for device in carried["devices"] if device["lost"]}
     state.seen = {device["device"]: int(device["reading"]) for device in carried["readings"]}
+    state.storage_full = carried["storage_full"]
     tray = carried["tray"]
     state.tray = None if tray is None else tuple((value, count) for value, count in tray)
 
@@ -73,7 +83,11 @@ def _table_opened(state: State, record: Record) -> None:
 def _table_closed(state: State, record: Record) -> None:
     state.session = None
     state.seats = {}
-    state.button = state.small = None
+    state.button = state.small = state.big = None
+
+
+def _ledger_filling(state: State, record: Record) -> None:
+    state.storage_full = record.data["new_hands_refused"]
 
 
 def _settings_changed(state: State, record: Record) -> None:
@@ -89,7 +103,9 @@ def _staff_relieved(state: State, record: Record) -> None:
 
 
 def _button_placed(state: State, record: Record) -> None:
-    state.button, state.button_moves = record.data["seat"], False
+    state.button, state.button_moves = record.data["seat"], state.hand is not None  # in a hand: the next move counts
+    if record.data["how"] != "moved":
+        state.small = state.big = None  # the blinds are counted from where it lies now
 
 
 def _seat_taken(state: State, record: Record) -> None:
@@ -97,7 +113,26 @@ def _seat_taken(state: State, record: Record) -> None:
 
 
 def _seat_left(state: State, record: Record) -> None:
-    state.seats.pop(record.data["seat"], None)
+    hand, seat = state.hand, record.data["seat"]
+    if hand is not None and seat in hand.order:
+        hand.leaving = (*hand.leaving, seat)  # the chips stay until the hand has ended (HR-A12)
+    else:
+        state.seats.pop(seat, None)
+
+
+def _seat_away(state: State, record: Record) -> None:
+    state.seats[record.data["seat"]].away = True
+
+
+def _seat_back(state: State, record: Record) -> None:
+    seat = state.seats[record.data["seat"]]
+    seat.away, seat.waits = False, record.data["waits"]
+
+
+def _left_behind(state: State, hand: Hand | None) -> None:
+    """The seats that were given up during the hand are free now."""
+    for seat in hand.leaving if hand is not None else ():
+        state.seats.pop(seat, None)
 
 
 def _chips_bought(state: State, record: Record) -> None:
@@ -105,7 +140,6 @@ def _chips_bought(state: State, record: Record) -> None:
 
 
 def _attested(state: State, record: Record) -> None:
-    state.attested.update(record.data["rules"])
     if record.data["statement"] == "shuffle_and_cut":
         state.shuffled = True
         state.counted = {line["seat"]: line["stack"] for line in record.data["stacks"]}
@@ -168,7 +202,8 @@ def _hand_started(state: State, record: Record) -> None:
     state.day = record.day
     state.button, state.button_moves, state.replaces = data["button"], True, None
     state.shuffled, state.counted = False, {}
-    state.small, state.big = data.get("small_blind_place", data["small_blind_seat"]), data["big_blind_seat"]
+    state.small, state.big = data["small_blind_place"], data["big_blind_seat"]
+    state.dead_small = data["small_blind_seat"] is None
     for line in data["seats"]:
         seat = state.seats[line["seat"]]
         seat.missed = tuple(line.get("missed", ()))
@@ -204,10 +239,12 @@ def _hand_closed(state: State, record: Record) -> None:
             seat.stack = line["stack_after"]
     state.pending = Pending(data["hand"], data["n"] + 1, data["t_ms"], data["result"]["revision"], record.day)
     state.hands += 1
+    _left_behind(state, state.hand)
     state.hand = None
 
 
 def _hand_voided(state: State, record: Record) -> None:
+    _left_behind(state, state.hand)
     state.hand = None
     state.hands_void += 1
     state.button_moves = False
@@ -224,12 +261,15 @@ def _hand_final(state: State, record: Record) -> None:
 TABLE: dict[str, Callable[[State, Record], None]] = {
     "table.opened": _table_opened,
     "table.closed": _table_closed,
+    "ledger.filling": _ledger_filling,
     "settings.changed": _settings_changed,
     "staff.assigned": _staff_assigned,
     "staff.relieved": _staff_relieved,
     "button.placed": _button_placed,
     "seat.taken": _seat_taken,
     "seat.left": _seat_left,
+    "seat.away": _seat_away,
+    "seat.back": _seat_back,
     "chips.bought": _chips_bought,
     "attestation.recorded": _attested,
     "breach.noted": _breach,
@@ -244,6 +284,30 @@ TABLE: dict[str, Callable[[State, Record], None]] = {
     "hand.redealt": _hand_redealt,
     "hand.final": _hand_final,
 }
+
+
+# --- a round of boxes against the house ------------------------------------------------------------------------
+
+
+def _round_started(state: State, record: Record) -> None:
+    ultimate.started(state.table, record)
+    state.hands_today, state.day, state.replaces = record.data["number"], record.day, None
+
+
+def _round_closed(state: State, record: Record) -> None:
+    data = record.data
+    state.pending = Pending(data["hand"], data["n"] + 1, data["t_ms"], data["result"]["revision"], record.day)
+    state.hands += 1
+    ultimate.ended(state.table, record)
+
+
+def _round_voided(state: State, record: Record) -> None:
+    state.hands_void += 1
+    ultimate.ended(state.table, record)
+
+
+BOXES = TABLE | {"hand.started": _round_started, "hand.closed": _round_closed, "hand.voided": _round_voided}
+"""What a record changes at an Ultimate table, beside what its own rules keep."""
 
 
 # --- the hand ------------------------------------------------------------------------------------------------
@@ -373,11 +437,24 @@ def _hand_mucked(hand: Hand, data: Data, secret: Data) -> None:
 
 def _award_computed(hand: Hand, data: Data, secret: Data) -> None:
     hand.pots = data["pots"]
+    hand.rake = sum(pot["rake"] for pot in data["pots"])
     hand.phase = "award"
 
 
 def _rake_taken(hand: Hand, data: Data, secret: Data) -> None:
-    hand.rake = data["computed"]
+    hand.dropped = data["dropped"]
+
+
+def _winner_announced(hand: Hand, data: Data, secret: Data) -> None:
+    hand.announced = tuple(data["seats"])
+
+
+def _award_paid(hand: Hand, data: Data, secret: Data) -> None:
+    hand.pushed = (*hand.pushed, (data["seat"], data["amount"]))
+
+
+def _tip_given(hand: Hand, data: Data, secret: Data) -> None:
+    hand.tips[data["seat"]] = hand.tips.get(data["seat"], 0) + data["amount"]
 
 
 def _hand_breach(hand: Hand, data: Data, secret: Data) -> None:
@@ -390,6 +467,17 @@ def _hand_incident(hand: Hand, data: Data, secret: Data) -> None:
 
 
 def _incident_ruled(hand: Hand, data: Data, secret: Data) -> None:
+    match data["ruling"]:
+        case "stands" if hand.phase == "award":
+            hand.upheld = True
+        case "correct_push":
+            hand.pushed = ()
+        case "announce_again":
+            hand.announced = None
+        case "correct_drop":
+            hand.dropped = None
+        case _:
+            pass
     for index in data["effects"].get("returned_slots", ()):
         hand.slots[index].gone = True
 
@@ -408,7 +496,10 @@ HAND: dict[str, Callable[[Hand, Data, Data], None]] = {
     "hand.tabled": _hand_tabled,
     "hand.mucked": _hand_mucked,
     "award.computed": _award_computed,
+    "winner.announced": _winner_announced,
     "rake.taken": _rake_taken,
+    "award.paid": _award_paid,
+    "tip.given": _tip_given,
     "breach.noted": _hand_breach,
     "incident.opened": _hand_incident,
     "incident.ruled": _incident_ruled,

@@ -51,12 +51,14 @@ class StakePlaced:
     """The chips in front of a seat have changed and rest (RFID tables): one movement.
 
     ``total`` is what lies there in minor units, without what lay there before the round began. ``movements`` counts
-    the movements of this seat in the round. ``spoken`` is what was declared for it by key, if anything.
+    the movements of this seat in the round, ``chips`` the chips that this one added. ``spoken`` is what was declared
+    for it by key, if anything.
     """
 
     seat: int
     total: int
     movements: int = 1
+    chips: int = 1
     spoken: Declared | None = None
     basis: Basis = "sensor"
     evidence: Sources = ()
@@ -104,6 +106,44 @@ class Finished:
     """Chips are pushed and cards collected (DONE). ``stacks`` as in ``HandAttested``."""
 
     stacks: tuple[tuple[int, int], ...] = ()
+    basis: Basis = "keyed"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """The dealer announced who wins (HR-15.2)."""
+
+    seats: tuple[int, ...]
+    basis: Basis = "keyed"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """Chips went from the pot to a seat. ``amount`` in minor units, ``None`` where nobody counted them."""
+
+    seat: int
+    amount: int | None = None
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RakeDropped:
+    """Chips went from the pot into the rake box (BG-5.30). ``amount`` in minor units."""
+
+    amount: int
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tipped:
+    """A winner gave chips to the dealers' box. ``amount`` in minor units."""
+
+    seat: int
+    amount: int
     basis: Basis = "keyed"
     evidence: Sources = ()
 
@@ -158,14 +198,75 @@ class CardDoubtful:
     evidence: Sources = ()
 
 
+# --- Ultimate: boxes against the house ------------------------------------------------------------------------
+
+Chips = tuple[tuple[str, int, int], ...]
+"""Chips by kind (``value`` ``colour`` ``promo``), value of one in minor units, and count."""
+
+
+@dataclass(frozen=True, slots=True)
+class StakeLies:
+    """What lies on a bet spot of a box now, in minor units: all of it, not a change.
+
+    ``strange`` counts chips whose value nobody knows (no registry has them, or a colour without a player).
+    """
+
+    box: int
+    spot: Literal["ante", "blind", "trips", "play"]
+    amount: int
+    chips: Chips = ()
+    strange: int = 0
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoxDecided:
+    """A box decides. ``box`` ``None``: the next one that has to; ``amount`` of PLAY ``None``: the least that may be."""
+
+    kind: Literal["check", "play", "fold"]
+    box: int | None = None
+    amount: int | None = None
+    basis: Basis = "keyed"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """Cards lie face up: a box's, the dealer's, the board's; ``next``: those that are due."""
+
+    place: Literal["box", "dealer", "board", "next"]
+    box: int | None = None
+    basis: Basis = "keyed"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CardsMoved:
+    """A box's cards were ``lifted``; ``touched`` under PLAY; taken ``away`` from the table; or ``not_under_play``."""
+
+    box: int
+    how: Literal["lifted", "touched", "away", "not_under_play"]
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
 Fact = (
     CardCame
+    | StakeLies
+    | BoxDecided
+    | Turned
+    | CardsMoved
     | Declared
     | StakePlaced
     | CountsDiffer
     | HandAttested
     | Shown
     | Finished
+    | Announced
+    | Pushed
+    | RakeDropped
+    | Tipped
     | Undone
     | Called
     | Refused

@@ -21,6 +21,7 @@ def open_one(
     alternatives: tuple[str, ...] = (),
     severity: Severity = "high",
     seats: tuple[int, ...] = (),
+    boxes: tuple[int, ...] = (),
     facts: dict[str, Any] | None = None,
     evidence: Sources = (),
     secret: dict[str, Any] | None = None,
@@ -28,7 +29,7 @@ def open_one(
 ) -> str:
     """Emit ``incident.opened`` and return its id. ``of_hand`` false: a matter of the table, not of a hand."""
     state = out.state
-    hand = state.hand if of_hand else None
+    hand = state.play if of_hand else None
     day = out.day() if state.session is None else state.day
     name = f"{out.setup.table}-{day.replace('-', '')}-i{state.incidents_today + 1}"
     data: dict[str, Any] = {
@@ -47,6 +48,8 @@ def open_one(
         "signatures_needed": 1,
         "who_may_rule": list(out.setup.profile.may_rule),
     }
+    if boxes:
+        data["boxes"] = list(boxes)
     if hand is not None:
         out.hand("incident.opened", data, "derived", evidence, secret=secret)
     else:
@@ -212,6 +215,34 @@ def acted_behind(out: Out, skipped: int, seats: tuple[int, ...], evidence: Sourc
     )
 
 
+AGAINST_AWARD = {
+    "wrong_push": "correct_push",
+    "wrong_announcement": "announce_again",
+    "rake_wrong": "correct_drop",
+}
+"""Kinds of incident where people did otherwise than the award, and what is proposed; a person may let it stand."""
+
+
+def award_mismatch(
+    out: Out, code: str, kind: str, seats: tuple[int, ...], facts: dict[str, Any], evidence: Sources
+) -> None:
+    """Announced, dropped or pushed otherwise than computed (I-19, I-35, I-43): held until it is put right."""
+    if any(i.kind == kind for i in out.state.incidents.values()):
+        return
+    open_one(
+        out,
+        code,
+        kind,
+        kind,
+        holds="hand",
+        proposed=AGAINST_AWARD[kind],
+        alternatives=("stands",),
+        seats=seats,
+        facts=facts,
+        evidence=evidence,
+    )
+
+
 def called(out: Out, fact: Called) -> None:
     """MISDEAL or VOID, pressed twice: a keypad never rules, it calls the person who may (HR-22.1, CM-11)."""
     hand = out.state.hand
@@ -249,12 +280,29 @@ def device_lost(out: Out, device: str, cause: str) -> None:
     )
 
 
+def ledger_fault(out: Out, facts: dict[str, Any]) -> None:
+    """The ledger is not what was written (I-32): play goes on where it stands, no new hand begins unseen."""
+    if any(i.kind == "ledger_fault" for i in out.state.incidents.values()):
+        return
+    open_one(
+        out,
+        "I-32",
+        "ledger_fault",
+        "ledger_fault",
+        holds="none",
+        proposed="stands",
+        severity="stop",
+        facts=facts,
+        of_hand=False,
+    )
+
+
 def close(out: Out, name: str, outcome: str, basis: Any = "derived") -> None:
     """Emit ``incident.closed``."""
     incident = out.state.incidents[name]
     data: dict[str, Any] = {"incident": name, "code": incident.code, "outcome": outcome, "refers": []}
     data["held_ms"] = out.held_ms(name)
-    if incident.hand is not None and out.state.hand is not None and out.state.hand.id == incident.hand:
+    if incident.hand is not None and out.state.play is not None and out.state.play.id == incident.hand:
         out.hand("incident.closed", data, basis)
     else:
         out.emit("play", "incident.closed", name, data | {"basis": basis})

@@ -7,6 +7,7 @@ from controller.core.evolve import evolve
 from controller.core.facts import Basis, Sources
 from controller.core.records import Record, Stream
 from controller.core.rules.breaches import Reaction, ids
+from controller.core.rules.ultimate.state import Coming
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
 
@@ -82,6 +83,29 @@ class Out:
         assert made is not None
         return made
 
+    def coming(self) -> Coming:
+        """The name of the round to come: what is staked before an Ultimate deal carries it."""
+        state, day = self.state, self.day()
+        coming = state.table.coming
+        if coming is not None and (coming.day == day or state.table.boxes):
+            return coming
+        number = state.hands_today + 1 if day == state.day else 1
+        return Coming(f"{self.setup.table}-{day.replace('-', '')}-{number:04d}", day, number)
+
+    def before_deal(self, kind: str, data: Data, basis: Basis, evidence: Sources = ()) -> Record:
+        """Emit one record of the round to come."""
+        coming = self.coming()
+        full: Data = {"hand": coming.id, "n": coming.n} | data | {"basis": basis}
+        if evidence:
+            full["evidence"] = cite(evidence)
+        return self._put(Record("play", kind, coming.id, full, None, coming.day, self.state.session))
+
+    def start_round(self, coming: Coming, data: Data, secret: Data) -> None:
+        """Emit ``hand.started`` of an Ultimate round: it goes on with the numbers of what was staked before."""
+        self._began = {coming.id: self.at} | {k: v for k, v in self._began.items() if self._is_pending(k)}
+        head = {"hand": coming.id, "n": coming.n, "t_ms": 0}
+        self._put(Record("play", "hand.started", coming.id, head | data, secret, coming.day, self.state.session))
+
     def _is_pending(self, hand: str) -> bool:
         return self.state.pending is not None and self.state.pending.hand == hand
 
@@ -89,7 +113,7 @@ class Out:
         self, kind: str, data: Data, basis: Basis, evidence: Sources = (), *, secret: Data | None = None
     ) -> Record:
         """Emit one record of the hand under way."""
-        hand = self.state.hand
+        hand = self.state.play
         assert hand is not None
         full: Data = {"hand": hand.id, "n": hand.n, "t_ms": self.t_ms(hand.id, hand.t_ms)}
         full.update(data)
@@ -112,18 +136,24 @@ class Out:
         *,
         allowed: list[Data] | None = None,
         seat: int | None = None,
+        box: int | None = None,
         evidence: Sources = (),
         secret: Data | None = None,
         basis: Basis = "derived",
+        rules: list[str] | None = None,
+        more: Data | None = None,
     ) -> Record:
         """Emit ``breach.noted``: which rule, what the house does about it, what was asked and what may be done now."""
-        rules = self.rules(key)
+        rules = self.rules(key) if rules is None else rules
         repeat = self.state.repeats.get(rules[0] if rules else key, 0) + 1
         data: Data = {"rules": rules, "reaction": reaction, "what": key, "asked": asked, "repeat": repeat}
         data["allowed_now"] = allowed or []
+        data |= more or {}
         if seat is not None:
             data["seat"] = seat
-        if self.state.hand is not None:
+        if box is not None:
+            data["box"] = box
+        if self.state.play is not None:
             return self.hand("breach.noted", data, basis, evidence, secret=secret)
         if evidence:
             data["evidence"] = cite(evidence)

@@ -5,13 +5,17 @@ from typing import Any
 from controller.core import incidents
 from controller.core.cards import CARDS
 from controller.core.errors import BadCommand
-from controller.core.facts import Shown
+from controller.core.facts import Declared, Finished, Kind, Shown
+from controller.core.floor import button
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import dealing, showdown
+from controller.core.rules import acting, dealing, paying, showdown
+from controller.core.rules.ultimate import ruling as ultimate
+from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand, Incident
 
-OUTCOMES = {"redeal_street": "resumed", "name_card": "resumed", "play_on": "resumed", "wait": "noted"}
+OUTCOMES = dict.fromkeys(("redeal_street", "name_card", "play_on", "back_up"), "resumed")
+OUTCOMES |= dict.fromkeys(incidents.AGAINST_AWARD.values(), "corrected")
 
 
 def rule(out: Out, command: Command) -> None:
@@ -28,6 +32,10 @@ def rule(out: Out, command: Command) -> None:
         return
     if not command.reason:
         raise BadCommand("reason", "", "say in a few words why: a ruling is recorded with its reason")
+    coup = out.state.table.coup
+    if coup is not None and incident.hand == coup.id:
+        _rule_round(out, coup, incident, command, ruling)
+        return
     hand = out.state.hand
     card = _named(hand, command) if ruling == "name_card" else ""
     by = {"staff": command.by, "role": command.role}
@@ -36,7 +44,7 @@ def rule(out: Out, command: Command) -> None:
         "code": incident.code,
         "ruling": ruling,
         "follows_proposal": ruling == incident.proposed,
-        "against_rules": [],
+        "against_rules": out.rules(incident.kind) if ruling == "stands" else [],
         "reason": command.reason,
         "by": [by],
         "signatures": 1,
@@ -49,12 +57,40 @@ def rule(out: Out, command: Command) -> None:
         out.emit("play", "incident.ruled", incident.id, data | {"basis": "attested"})
     if hand is None or not of_hand:
         incidents.close(out, incident.id, OUTCOMES.get(ruling, "noted"), "attested")
+        button.ruled(out, incident, ruling, by)
     elif ruling in ("void", "redeal"):
         _give_up(out, hand, incident, ruling, by)
     else:
         incidents.close(out, incident.id, OUTCOMES.get(ruling, "noted"), "attested")
         if ruling == "name_card":
             _name_card(out, hand, incident, card)
+        elif ruling in ("call", "complete_raise"):
+            to = None if ruling == "call" else incident.facts["min_to"]
+            kind: Kind = "call" if ruling == "call" else "raise"
+            acting.declare(out, Declared(kind, incident.facts["seat"], to, basis="attested"))
+        elif incident.kind == "payout_differs" and ruling == "stands":
+            paying.finished(out, Finished(basis="attested"))
+        else:
+            dealing.open_street(out, hand)
+
+
+def _rule_round(out: Out, coup: Coup, incident: Incident, command: Command, ruling: str) -> None:
+    """A ruling about a round of boxes."""
+    card = _named(coup, command) if ruling == "name_card" else ""
+    by = {"staff": command.by, "role": command.role}
+    data: dict[str, Any] = {
+        "incident": incident.id,
+        "code": incident.code,
+        "ruling": ruling,
+        "follows_proposal": ruling == incident.proposed,
+        "against_rules": out.rules(incident.kind) if ruling == "stands" else [],
+        "reason": command.reason,
+        "by": [by],
+        "signatures": 1,
+        "effects": ultimate.effects(coup, incident, ruling),
+    }
+    out.hand("incident.ruled", data, "attested")
+    ultimate.carry_out(out, coup, incident, ruling, by, card)
 
 
 def _find(out: Out, name: str) -> Incident:
@@ -68,11 +104,11 @@ def _find(out: Out, name: str) -> Incident:
     raise BadCommand("incident", name, f"name an open incident: {known}")
 
 
-def _named(hand: Hand | None, command: Command) -> str:
+def _named(hand: Hand | Coup | None, command: Command) -> str:
     card = str((command.args.get("args") or {}).get("card", command.args.get("card", "")))
     if card not in CARDS:
         raise BadCommand("card", card, "name the card as rank and suit, for example As or Td")
-    if hand is not None and dealing.is_duplicate(hand, card):
+    if hand is not None and any(slot.card == card and not slot.gone for slot in hand.slots):
         raise BadCommand("card", card, "this card is out already; look again, or rule void for a fouled deck")
     return card
 

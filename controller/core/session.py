@@ -5,23 +5,32 @@ from collections.abc import Iterable
 from controller.core import commands, incidents, system
 from controller.core.evolve import evolve
 from controller.core.facts import (
+    Announced,
     Called,
     CardCame,
     CardDoubtful,
+    CountsDiffer,
     Declared,
     Fact,
     Finished,
     HandAttested,
+    Pushed,
+    RakeDropped,
     Refused,
     Shown,
+    StakePlaced,
+    Tipped,
     TrayCounted,
     Undone,
 )
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.records import Record
-from controller.core.rules import acting, betting, dealing, showdown, starting
+from controller.core.rules import acting, betting, dealing, due, paying, showdown, stakes, starting, turns
 from controller.core.rules.betting import Bounds
+from controller.core.rules.due import Due
+from controller.core.rules.ultimate import judge as ultimate
+from controller.core.rules.ultimate import start
 from controller.core.setup import Setup
 from controller.core.state import State
 
@@ -57,6 +66,10 @@ class Session:
         hand = self.state.hand
         return None if hand is None else betting.bounds(hand, self.setup.profile)
 
+    def due(self) -> Due:
+        """What is due now, when it is not a bet as well: a post, a card, a show, a push, a ruling."""
+        return due.due(self.state, self.setup.profile)
+
     def apply(self, fact: Fact, at: int, wall: int) -> list[Record]:
         """Judge one fact. ``at`` monotonic ns, ``wall`` ns since 1970."""
         self.out.begin(at, wall)
@@ -66,12 +79,18 @@ class Session:
     def command(self, command: Command, at: int, wall: int) -> list[Record]:
         """Carry out one command. Raises ``BadCommand`` for what cannot be read; nothing has changed then."""
         self.out.begin(at, wall)
-        commands.obey(self.out, command)
+        if command.name == "no_more_bets" and self.setup.profile.game == "ultimate":
+            self._used(start.command(self.out, command, self._seed))
+        else:
+            commands.obey(self.out, command)
         return self.out.records
 
     def judge(self, fact: Fact) -> None:
         """Judge one fact within the input that ``out`` has begun."""
         out = self.out
+        if self.setup.profile.game == "ultimate":
+            self._used(ultimate.judge(out, fact, self._seed))
+            return
         match fact:
             case Declared():
                 acting.declare(out, fact)
@@ -79,12 +98,26 @@ class Session:
                 self._card(fact)
             case CardDoubtful():
                 self._doubtful(fact)
+            case HandAttested() if self.setup.kind == "rfid":
+                stakes.attest(out, fact, self._seed)
             case HandAttested():
                 self._used(starting.attest(out, fact, self._seed))
+            case StakePlaced():
+                self._used(stakes.placed(out, fact, self._seed))
+            case CountsDiffer():
+                incidents.counts_differ(out, fact)
             case Shown():
                 showdown.shown(out, fact)
             case Finished():
                 self._finish(fact)
+            case Announced():
+                paying.announced(out, fact)
+            case Pushed():
+                paying.pushed(out, fact)
+            case RakeDropped():
+                paying.dropped(out, fact)
+            case Tipped():
+                paying.tipped(out, fact)
             case Undone():
                 acting.undo(out, fact.evidence)
             case Called():
@@ -100,6 +133,7 @@ class Session:
 
     def _card(self, fact: CardCame) -> None:
         self._used(dealing.card(self.out, fact, self._seed))
+        turns.follow(self.out)
 
     def _doubtful(self, fact: CardDoubtful) -> None:
         for source in fact.evidence:
@@ -114,4 +148,4 @@ class Session:
             why = f"incident {held.id} has to be ruled first"
             showdown.refuse(self.out, "done", None, why, fact.evidence)
             return
-        showdown.finished(self.out, fact)
+        paying.finished(self.out, fact)

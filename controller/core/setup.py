@@ -57,6 +57,9 @@ class Denomination:
     id: str
     value: int
     kind: Literal["value", "colour", "promo"] = "value"
+    colour: str | None = None
+    diameter: int | None = None
+    """In mm: with the colour, what tells one value from another (HR-6.4)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ Nothing here is kept that can be derived; what is derived stands as a property o
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from controller.core.floor.state import Floor
+from controller.core.rules.ultimate.state import BoxTable, Coup
 from controller.core.setup import Limits
 
 Phase = Literal["deal", "bet", "board", "showdown", "award"]
@@ -195,6 +197,8 @@ class Seat:
     away: bool = False
     missed: tuple[str, ...] = ()
     waits: bool = False
+    behind: int = 0
+    """Bought during a hand: out of play until it ends (HR-9.4, I-27)."""
 
 
 @dataclass(slots=True)
@@ -213,6 +217,8 @@ class State:
     small: int | None = None
     """The place of the last small blind, even where nobody sits any more: a dead button goes there."""
     big: int | None = None
+    dead_small: bool = False
+    """Nobody posted the last small blind: its place was empty."""
     shuffled: bool = False
     """Shuffle and cut are attested for the hand to come (RFID tables)."""
     counted: dict[int, int] = field(default_factory=dict)
@@ -235,6 +241,17 @@ class State:
     seen: dict[str, int] = field(default_factory=dict)
     """Device -> the newest reading that a record cites: what comes again after a restart is known by it."""
     attested: set[str] = field(default_factory=set)
+    """The rules that somebody attested for this shift (rules.md 9.4)."""
+    storage_full: bool = False
+    """The ledger is as full as it may be: what is played is recorded, and no new hand begins (I-34)."""
+    floor: Floor = field(default_factory=Floor)
+    table: BoxTable = field(default_factory=BoxTable)
+    """What an Ultimate table has: boxes, their stakes, and the round under way in place of a hand."""
+
+    @property
+    def play(self) -> Hand | Coup | None:
+        """What is being played, whichever the game."""
+        return self.hand if self.hand is not None else self.table.coup
 
     @property
     def held(self) -> Incident | None:

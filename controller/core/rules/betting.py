@@ -143,9 +143,9 @@ def _barred(hand: Hand, profile: Profile, seat: int, top: int | None) -> str | N
         return "nobody_to_answer"
     if capped(hand, profile):
         return "raise_cap"
-    if not profile.blinds_reraise and hand.street == "preflop" and seat in (hand.small, hand.big):
-        if level > hand.limits.big_blind:
-            return "blind_reraise"
+    raised = hand.street == "preflop" and level > hand.limits.big_blind
+    if raised and not profile.blinds_reraise and seat in (hand.small, hand.big):
+        return "blind_reraise"
     acted = hand.acted.get(seat)
     if acted is None:
         return None

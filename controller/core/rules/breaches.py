@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from controller.core.floor.codes import FLOOR
 from controller.core.rules.codes import FAMILIES
 from controller.core.rules.profile import Family
 
@@ -58,4 +59,5 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
 
 def ids(key: str, family: Family) -> list[str]:
     """The rule ids behind ``key`` for a profile of this family; empty where the texts say nothing."""
-    return list(IDS.get(key, {}).get(family) or FAMILIES.get(family, {}).get(key, ()))
+    own = IDS.get(key, {}).get(family) or FAMILIES.get(family, {}).get(key)
+    return list(own or FLOOR.get(key, {}).get(family, ()))

@@ -3,6 +3,8 @@
 ``breaches.ids`` reads both beside its own table.
 """
 
+from controller.core.rules.ultimate.breaches import LT
+
 Ids = tuple[str, ...]
 
 BG: dict[str, Ids] = {
@@ -105,4 +107,4 @@ RS: dict[str, Ids] = {
     "no_straddle": ("RS-2.2",),
 }
 
-FAMILIES: dict[str, dict[str, Ids]] = {"BG": BG, "HR": HR, "RS": RS}
+FAMILIES: dict[str, dict[str, Ids]] = {"BG": BG, "HR": HR, "RS": RS, "LT": LT}

@@ -6,20 +6,8 @@ from controller.core import incidents
 from controller.core.cards import UNKNOWN, commitment, salt
 from controller.core.facts import CardCame
 from controller.core.out import Out
-from controller.core.rules import betting, showdown, starting
+from controller.core.rules import betting, places, showdown, starting
 from controller.core.state import BOARD_SIZE, STREETS, Hand
-
-
-def next_place(hand: Hand) -> tuple[str, int | None]:
-    """Where the dealing order sends the next card (CM-9, CM-20): a seat, the burn or the board; else ``stub``."""
-    if hand.phase == "deal":
-        return "seat", hand.order[len(hand.slots) % len(hand.order)]
-    if hand.phase in ("bet", "board") and len(hand.board) < 5:
-        return ("board" if hand.burned else "burn"), None
-    return "stub", None
-
-
-# --- cards ---------------------------------------------------------------------------------------------------
 
 
 def card(out: Out, fact: CardCame, seed: bytes | None) -> bool:
@@ -32,9 +20,11 @@ def card(out: Out, fact: CardCame, seed: bytes | None) -> bool:
         hand = starting.start(out, fact.basis, fact.evidence, seed or b"", shuffled=False)
         used = True
         out.breach("blinds_after_cards", "FLAG", "blinds stand before cards are dealt; press HAND to post them")
-    place, seat = (fact.place, fact.seat) if fact.place != "next" else next_place(hand)
+    place, seat = (fact.place, fact.seat) if fact.place != "next" else places.next_place(hand)
     if fact.card is not None and is_duplicate(hand, fact.card):
         incidents.fouled_deck(out, fact)
+        return used
+    if fact.place != "next" and not places.judge(out, hand, fact):
         return used
     if place == "seat":
         _deal_closed(out, hand, "seat", seat, fact)
@@ -91,7 +81,7 @@ def _coming(hand: Hand) -> str:
 
 def open_street(out: Out, hand: Hand) -> None:
     """``street.opened`` once every card of the street lies open and is known."""
-    if hand.phase != "board":
+    if hand.phase != "board" or out.state.held is not None:
         return
     street = _coming(hand)
     board = hand.board

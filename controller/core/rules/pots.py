@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from controller.core.rules.profile import Rake
+
 
 @dataclass(frozen=True, slots=True)
 class Pot:
@@ -67,11 +69,16 @@ def uncalled(bets: Mapping[int, int]) -> tuple[int, int] | None:
     return (seat, excess) if excess > 0 else None
 
 
-def rake_due(amount: int, num: int, den: int, cap: int | None, rounding: int) -> int:
-    """The commission on a pot after the uncalled part went back, rounded down to ``rounding`` (HR-A16, C20)."""
-    due = amount * num // den
-    due -= due % rounding
-    return due if cap is None else min(due, cap)
+def rake_due(amount: int, rake: Rake) -> int:
+    """The commission on a hand after the uncalled part went back, rounded and capped (HR-A16, BG-A12, C20).
+
+    ``amount`` is all that is won in the hand: the cap is for the hand, not for each pot.
+    """
+    whole, rest = divmod(amount * rake.rate_num, rake.rate_den * rake.rounding)
+    half = 2 * rest >= rake.rate_den * rake.rounding
+    up = {"down": False, "nearest": half, "up": rest > 0}[rake.rounding_mode]
+    due = min((whole + up) * rake.rounding, amount)
+    return due if rake.cap is None else min(due, rake.cap)
 
 
 def take_rake(amounts: Iterable[int], rake: int) -> list[int]:

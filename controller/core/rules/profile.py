@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from controller.core.rules.ultimate.house import Ultimate
+
 Family = Literal["HR", "BG", "RS", "LT"]
 Structure = Literal["no_limit", "pot_limit", "fixed_limit"]
 PotLimitRule = Literal["amount_in", "raise_by_precall_pot", "raise_by_postcall_pot"]
@@ -96,6 +98,12 @@ class Profile:
     buy_in_min_bb: int | None = None
     buy_in_max_bb: int | None = None
     require_cut: bool = False
+    requires: tuple[str, ...] = ()
+    """Duties outside the hands, met by what people record: words of ``floor.conditions.DUTIES``."""
+    inspector_max_tables: int | None = None
+    """How many tables one inspector may watch (BG-A1)."""
     rake: Rake | None = None
     may_rule: tuple[str, ...] = ("chief_inspector", "manager")
     approvals: tuple[Approval, ...] = ()
+    ultimate: Ultimate | None = None
+    """What an Ultimate table needs beside; ``None`` at a poker table."""

@@ -1,4 +1,4 @@
-"""Hand ranking behind one small door (HR-18.1, HR-19.1, RS-8, CM-7b). Suits break no ties (HR-A9, RS-8.2)."""
+"""Hand ranking behind one small door (HR-18.1, HR-19.1, BG-5.33, RS-8, CM-7b). Suits break no ties (HR-A9, RS-8.2)."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -37,3 +37,22 @@ def best_five(cards: tuple[str, ...]) -> tuple[str, ...]:
     """The five cards that make the hand. Where several fives are worth the same, the first in the given order."""
     value = rank(cards)
     return next(five for five in combinations(cards, 5) if rank(five) == value)
+
+
+@lru_cache(maxsize=256)
+def best_omaha(own: tuple[str, ...], board: tuple[str, ...]) -> tuple[str, ...]:
+    """The best five of exactly two own and exactly three common cards (RS-10.4); ties as in ``best_five``."""
+    fives = (two + three for two in combinations(own, 2) for three in combinations(board, 3))
+    return min(fives, key=rank)
+
+
+def best(game: str, own: Sequence[str], board: Sequence[str]) -> tuple[str, ...]:
+    """The five cards that make a hand of this game, or none while there are too few."""
+    if len(own) + len(board) < 5 or (game == "omaha" and len(board) < 3):
+        return ()
+    return best_omaha(tuple(own), tuple(board)) if game == "omaha" else best_five((*own, *board))
+
+
+def strength(game: str, own: Sequence[str], board: Sequence[str]) -> int:
+    """The rank of a hand on a whole board: any five of seven (RS-5.4), in Omaha two and three (RS-10.4)."""
+    return rank(best_omaha(tuple(own), tuple(board))) if game == "omaha" else rank((*own, *board))

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from controller.core import incidents
-from controller.core.facts import Finished, Shown, Sources
+from controller.core.facts import Shown, Sources
 from controller.core.out import Out
-from controller.core.rules import pots, ranking
+from controller.core.rules import paying, pots, ranking
 from controller.core.rules.button import clockwise_from
-from controller.core.rules.profile import Rake
+from controller.core.rules.profile import Profile, Rake
 from controller.core.state import Hand
 
 NO_RAKE = Rake()
@@ -78,18 +78,19 @@ def shown(out: Out, fact: Shown) -> None:
             data = {"slot": index, "place": "seat", "seat": fact.seat, "card": slot.card, "salt": slot.salt}
             out.hand("card.opened", data | {"cause": cause}, fact.basis, fact.evidence)
     if open_now:
-        out.hand("hand.tabled", _tabled(hand, fact.seat), fact.basis, fact.evidence)
+        out.hand("hand.tabled", _tabled(hand, fact.seat, out.setup.profile), fact.basis, fact.evidence)
         settle(out, hand)
 
 
-def _tabled(hand: Hand, seat: int) -> dict[str, Any]:
+def _tabled(hand: Hand, seat: int, profile: Profile) -> dict[str, Any]:
     own = [slot.card for slot in hand.own(seat) if slot.card is not None]
     data: dict[str, Any] = {"seat": seat, "cards": own}
-    board = [card for card in hand.board if card is not None]
-    if len(own) + len(board) >= 5:
-        best = ranking.best_five(tuple(own + board))
+    best = ranking.best(profile.game, own, [card for card in hand.board if card is not None])
+    if best:
         category = ranking.category(ranking.rank(best))
-        data |= {"best": list(best), "category": category, "royal": category == "royal_flush"}
+        royal = category == "royal_flush"
+        named = category if profile.royal_flush or not royal else "straight_flush"  # BG-A9
+        data |= {"best": list(best), "category": named, "royal": royal}
         data["own_used"] = sum(1 for card in best if card in own)
     return data
 
@@ -121,10 +122,9 @@ def award(out: Out, hand: Hand) -> None:
     built = pots.layers(hand.paid, hand.dead, hand.live)
     total = sum(pot.amount for pot in built)
     flop = hand.street != "preflop"
-    exempt = rake.no_flop and not flop
-    due = 0 if exempt else pots.rake_due(total, rake.rate_num, rake.rate_den, rake.cap, rake.rounding)
+    due = 0 if rake.no_flop and not flop else pots.rake_due(total, rake)
     taken = pots.take_rake([pot.amount for pot in built], due)
-    strengths = _strengths(hand) if len(hand.live) > 1 else {}
+    strengths = _strengths(hand, out.setup.profile.game) if len(hand.live) > 1 else {}
     lines = []
     for index, (pot, part) in enumerate(zip(built, taken, strict=True)):
         winners = _winners(hand, pot.eligible, strengths)
@@ -140,23 +140,14 @@ def award(out: Out, hand: Hand) -> None:
         }
         lines.append(line)
     out.hand("award.computed", {"pots": lines}, "derived")
-    if rake.rate_num:
-        data = {
-            "computed": due,
-            "dropped": None,
-            "base": total,
-            "rate": {"num": rake.rate_num, "den": rake.rate_den},
-            "cap": rake.cap,
-            "rounded": rake.rounding,
-            "by_pot": taken,
-            "agrees": None,
-        }
-        out.hand("rake.taken", data | ({"exempt": "no_flop"} if exempt else {}), "derived")
+    if rake.rate_num and not rake.box:
+        paying.rake_taken(out, hand, rake, None, "derived")
 
 
-def _strengths(hand: Hand) -> dict[int, int]:
+def _strengths(hand: Hand, game: str) -> dict[int, int]:
     board = [card for card in hand.board if card is not None]
-    return {seat: ranking.rank([s.card for s in hand.own(seat) if s.card] + board) for seat in hand.shown}
+    own = {seat: [slot.card for slot in hand.own(seat) if slot.card] for seat in hand.shown}
+    return {seat: ranking.strength(game, cards, board) for seat, cards in own.items()}
 
 
 def _winners(hand: Hand, eligible: Collection[int], strengths: Mapping[int, int]) -> list[int]:
@@ -166,52 +157,6 @@ def _winners(hand: Hand, eligible: Collection[int], strengths: Mapping[int, int]
         return contenders
     best = min(strengths[seat] for seat in contenders)
     return [seat for seat in contenders if strengths[seat] == best]
-
-
-def finished(out: Out, fact: Finished) -> None:
-    """DONE: the pots are pushed and the cards collected; the hand closes unless a person still has to rule."""
-    hand = out.state.hand
-    if hand is None or hand.phase != "award":
-        refuse(out, "done", None, "no award is due; the hand has not ended", fact.evidence)
-        return
-    for pot in hand.pots:
-        for winner in pot["winners"]:
-            counted = winner["seat"] in dict(fact.stacks)
-            paid = {"pot": pot["pot"], "seat": winner["seat"]}
-            paid |= {"amount": winner["amount"] if counted else None, "agrees": True if counted else None}
-            out.hand("award.paid", paid, fact.basis, fact.evidence)
-    won: dict[int, int] = dict.fromkeys(hand.order, 0)
-    for pot in hand.pots:
-        for winner in pot["winners"]:
-            won[winner["seat"]] += winner["amount"]
-    result = {
-        "revision": 0,
-        "board": hand.board,
-        "seats": [_result_line(hand, seat, won[seat]) for seat in hand.order],
-        "pots": hand.pots,
-        "rake": hand.rake,
-        "tips": 0,
-        "winners": [seat for seat in hand.order if won[seat]],
-    }
-    data = {
-        "result": result,
-        "incidents": list(hand.incidents),
-        "breaches": list(hand.breaches),
-        "degraded": hand.degraded,
-        "duration_ms": out.t_ms(hand.id, hand.t_ms),
-        "actions": hand.actions,
-    }
-    out.hand("hand.closed", data, fact.basis, fact.evidence)
-
-
-def _result_line(hand: Hand, seat: int, won: int) -> dict[str, Any]:
-    staked = hand.staked(seat)
-    stack = hand.stack[seat]
-    line: dict[str, Any] = {"seat": seat, "in": staked, "out": won, "net": won - staked}
-    line["stack_after"] = None if stack is None else stack + won
-    if seat in hand.shown:
-        line["tabled"] = [slot.card for slot in hand.own(seat)]
-    return line
 
 
 def void(out: Out, hand: Hand, cause: str, incident: str | None, by: list[dict[str, str]]) -> None:

@@ -3,8 +3,10 @@
 from typing import Any
 
 from controller.core.facts import Basis, HandAttested, Sources
+from controller.core.floor import conditions
 from controller.core.out import Out
-from controller.core.rules.button import blinds, clockwise_from, next_button
+from controller.core.rules import positions
+from controller.core.rules.positions import Positions
 from controller.core.setup import Limits
 from controller.core.state import Hand
 
@@ -28,32 +30,9 @@ def attest(out: Out, fact: HandAttested, seed: bytes | None) -> bool:
     return True
 
 
-def playing(out: Out) -> dict[int, int | None]:
-    """The seats that can be dealt in, with their stacks: whoever has chips, or chips that nobody counted."""
-    counted = out.state.counted
-    stacks = {n: counted.get(n) if seat.stack is None else seat.stack for n, seat in sorted(out.state.seats.items())}
-    return {n: stack for n, stack in stacks.items() if stack is None or stack > 0}
-
-
 def may_start(out: Out, seed: bytes | None) -> bool:
     """Whether a hand may begin now; each reason against it is a recorded BLOCK."""
-    state, profile = out.state, out.setup.profile
-    if state.session is None:
-        out.breach("no_session", "BLOCK", "the table is not open; open it first")
-        return False
-    if state.incidents:
-        codes = ", ".join(sorted(i.code for i in state.incidents.values()))
-        out.breach("held", "BLOCK", f"no new hand while {codes} is open; it has to be ruled or cleared first")
-        return False
-    seats = playing(out)
-    if len(seats) < profile.players_min:
-        out.breach("too_few_players", "BLOCK", f"{len(seats)} players with chips; {profile.players_min} are needed")
-        return False
-    if len(seats) > profile.players_max:
-        out.breach("too_many_players", "BLOCK", f"{len(seats)} players; at most {profile.players_max} may play")
-        return False
-    if state.button is None:
-        out.breach("no_button", "BLOCK", "the button has no seat; place it first")
+    if not conditions.told(out, conditions.before_hand(out)):
         return False
     if seed is None:
         out.breach("no_seed", "BLOCK", "no hand seed was fed; this is a fault of the controller")
@@ -64,18 +43,12 @@ def may_start(out: Out, seed: bytes | None) -> bool:
 def start(out: Out, basis: Basis, evidence: Sources, seed: bytes, *, shuffled: bool) -> Hand:
     """``hand.started``: the button moves, the seats are dealt in, the blinds are known but not yet posted."""
     state, setup = out.state, out.setup
-    stacks = playing(out)
-    button = state.button
-    assert button is not None
-    if state.button_moves and state.replaces is None:
-        button = next_button(setup.profile, button, state.small, stacks)
-        rules = ["HR-17.1"] if setup.profile.family == "HR" else ["RS-2.1"]
-        placed = {"seat": button, "how": "moved", "rules": rules, "basis": "derived"}
+    at = positions.find(out)
+    if at.button != state.button:
+        placed = {"seat": at.button, "how": "moved", "rules": out.rules("button_moved"), "basis": "derived"}
         out.emit("play", "button.placed", setup.table, placed)
     day = out.day()
     number = state.hands_today + 1 if day == state.day else 1
-    order = clockwise_from(stacks, button)
-    small, big = blinds(setup.profile, button, order)
     data: dict[str, Any] = {
         "number": number,
         "game": setup.profile.game,
@@ -84,12 +57,13 @@ def start(out: Out, basis: Basis, evidence: Sources, seed: bytes, *, shuffled: b
         "unit": setup.chipset.unit,
         "burns": setup.profile.burns_per_street,
         "limits": limits_data(state.limits),
-        "button": button,
-        "small_blind_seat": small,
-        "big_blind_seat": big,
+        "button": at.button,
+        "small_blind_seat": at.small,
+        "small_blind_place": at.small_place,
+        "big_blind_seat": at.big,
         "own_cards": setup.profile.own_cards,
-        "seats": [_seat_line(out, seat, stack) for seat, stack in stacks.items()],
-        "deck": setup.deck.id,
+        "seats": _seat_lines(out, at),
+        "deck": state.floor.deck or setup.deck.id,
         "shuffled": shuffled,
         "cut": {"done": shuffled, "by": None},
         "dealer": _person(out, "dealer"),
@@ -103,10 +77,20 @@ def start(out: Out, basis: Basis, evidence: Sources, seed: bytes, *, shuffled: b
     return out.start_hand(hand, day, data, {"seed": seed.hex()})
 
 
-def _seat_line(out: Out, seat: int, stack: int | None) -> dict[str, Any]:
-    line: dict[str, Any] = {"seat": seat, "stack": stack, "dealt_in": True, "owes": 0, "posts": []}
-    player = out.state.seats[seat].player
-    return line if player is None else line | {"player": player}
+def _seat_lines(out: Out, at: Positions) -> list[dict[str, Any]]:
+    """The seats of a hand: those dealt in, and those whose player is away or waits, with the blinds they miss."""
+    state = out.state
+    lines = []
+    for number, stack in positions.with_chips(state).items():
+        seat, dealt = state.seats[number], number in at.stacks
+        missed = seat.missed if dealt else positions.missed(out, at, number)
+        due = positions.posts(at, state.limits, number, missed) if dealt else []
+        line: dict[str, Any] = {"seat": number, "stack": stack, "dealt_in": dealt}
+        line["owes"] = sum(amount for _, amount in due) if dealt else positions.owed(state.limits, missed)
+        line |= {"posts": [{"kind": kind, "amount": amount} for kind, amount in due]}
+        line |= {} if dealt else {"missed": list(missed)}
+        lines.append(line if seat.player is None else line | {"player": seat.player})
+    return lines
 
 
 def _person(out: Out, role: str) -> dict[str, str] | None:
@@ -115,21 +99,30 @@ def _person(out: Out, role: str) -> dict[str, str] | None:
 
 
 def limits_data(limits: Limits) -> dict[str, Any]:
-    """Limits as the contract spells them."""
+    """Limits as the contract spells them; what is as customary is left out."""
     data: dict[str, Any] = {"small_blind": limits.small_blind, "big_blind": limits.big_blind, "ante": limits.ante}
-    return data | {"ante_kind": limits.ante_kind}
+    more = {name: getattr(limits, name) for name in ("structure", "small_bet", "big_bet", "table_min", "straddle")}
+    return data | {"ante_kind": limits.ante_kind} | {name: value for name, value in more.items() if value}
+
+
+def dues(hand: Hand) -> list[tuple[int, str, int]]:
+    """What is still to be posted: (seat, kind, amount), antes first, then the blinds, then who comes back."""
+    limits = hand.limits
+    due: list[tuple[int, str, int]] = []
+    if limits.ante and limits.ante_kind == "each":
+        due += [(seat, "ante", limits.ante) for seat in hand.order]
+    elif limits.ante:
+        due.append((hand.big, "big_blind_ante", limits.ante))
+    if hand.small is not None:
+        due.append((hand.small, "small", limits.small_blind))
+    due.append((hand.big, "big", limits.big_blind))
+    return [one for one in (*due, *hand.owed) if one[:2] not in hand.posted]
 
 
 def post(out: Out, hand: Hand, basis: Basis, evidence: Sources) -> None:
-    """Antes first, then the blinds; a stack that is too short posts what it has (C17)."""
-    limits = hand.limits
-    if limits.ante and limits.ante_kind == "each":
-        for seat in hand.order:
-            post_one(out, hand, seat, "ante", limits.ante, basis, evidence)
-    elif limits.ante:
-        post_one(out, hand, hand.big, "big_blind_ante", limits.ante, basis, evidence)
-    post_one(out, hand, hand.small, "small", limits.small_blind, basis, evidence)
-    post_one(out, hand, hand.big, "big", limits.big_blind, basis, evidence)
+    """All that is due; a stack that is too short posts what it has (C17)."""
+    for seat, kind, amount in dues(hand):
+        post_one(out, hand, seat, kind, amount, basis, evidence)
 
 
 def post_one(out: Out, hand: Hand, seat: int, kind: str, due: int, basis: Basis, evidence: Sources) -> None:

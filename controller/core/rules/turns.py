@@ -71,7 +71,7 @@ def follow(out: Out) -> None:
         seat = hand.to_act
         early = binding(hand, seat)
         if seat in hand.leaving:
-            acting.fold(out, hand, seat, "derived", (), read_as=(out.rules("leave_in_hand") or [None])[0])
+            acting.fold(out, hand, seat, "derived", (), read_as=next(iter(out.rules("leave_in_hand")), None))
         elif early is not None and early.sensed:
             acting.declare_early(out, hand, seat, early)
             if out.state.hand is hand and hand.to_act == seat:

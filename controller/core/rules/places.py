@@ -1,0 +1,41 @@
+"""Cards where antennas saw them come to rest: is that where the deal sends them? (I-6, I-7, I-9, I-10)."""
+
+from controller.core import incidents
+from controller.core.facts import CardCame
+from controller.core.out import Out
+from controller.core.state import Hand
+
+
+def next_place(hand: Hand) -> tuple[str, int | None]:
+    """Where the dealing order sends the next card (CM-9, CM-20): a seat, the burn or the board; else ``stub``."""
+    if hand.phase == "deal":
+        return "seat", hand.order[len(hand.slots) % len(hand.order)]
+    if hand.phase in ("bet", "board") and len(hand.board) < 5:
+        return ("board" if hand.burned else "burn"), None
+    return "stub", None
+
+
+def wrong(out: Out, hand: Hand, fact: CardCame) -> str | None:
+    """What is wrong with a card at this place: a key of ``incidents.MISPLACED``, or ``None``.
+
+    Cards of one pass may settle in another order than they were dealt in, so a seat is judged by its count.
+    """
+    due, _ = next_place(hand)
+    if fact.place == "seat":
+        if fact.seat not in hand.order:
+            return "wrong_seat"
+        return "too_many_cards" if hand.phase != "deal" or len(hand.own(fact.seat)) >= hand.own_cards else None
+    if fact.place == "burn":
+        return None if due == "burn" else "too_few_cards" if due == "seat" else "extra_burn"
+    if fact.place == "board" and due == "burn" and out.setup.profile.burns_per_street:
+        return "no_burn" if hand.phase == "board" else None
+    return "too_few_cards" if due == "seat" else None
+
+
+def judge(out: Out, hand: Hand, fact: CardCame) -> bool:
+    """False when the card belongs to no place of this hand. Whatever is wrong with it has opened an incident."""
+    problem = wrong(out, hand, fact)
+    if problem is None:
+        return True
+    incidents.misplaced_card(out, hand, problem, fact)
+    return problem in ("no_burn", "extra_burn")

@@ -1,0 +1,175 @@
+"""Chips that speak for themselves: what a movement of chips in front of a seat amounts to (RFID tables).
+
+The chips have moved, so nothing here refuses: a movement is accepted as a decision, reinterpreted where a rule names
+the outcome, or held where a person must rule.
+"""
+
+from typing import Any
+
+from controller.core import incidents
+from controller.core.facts import HandAttested, Kind, StakePlaced
+from controller.core.out import Out, cite
+from controller.core.rules import acting, betting, positions, starting
+from controller.core.rules.betting import Bounds
+from controller.core.state import Hand
+
+# --- before the cards ----------------------------------------------------------------------------------------
+
+
+def attest(out: Out, fact: HandAttested, seed: bytes | None) -> None:
+    """HAND at an RFID table: shuffle and cut are attested and the stacks counted; the first blind starts the hand."""
+    if out.state.hand is not None:
+        starting.attest(out, fact, seed)
+        return
+    if not starting.may_start(out, seed):
+        return
+    for seat, counted in fact.stacks:
+        booked = out.state.seats[seat].stack if seat in out.state.seats else None
+        if booked is not None and booked != counted:
+            asked = f"seat {seat} has {booked} by the book and {counted} on its antenna: spread the chips, then HAND"
+            out.breach("stack_differs", "BLOCK", asked, seat=seat, evidence=fact.evidence)
+            return
+    stacks = [{"seat": seat, "stack": counted} for seat, counted in fact.stacks if seat in out.state.seats]
+    data: dict[str, Any] = {"rules": out.rules("no_shuffle"), "statement": "shuffle_and_cut", "scope": "hand"}
+    data |= {"stacks": stacks, "by": None, "basis": fact.basis, "evidence": cite(fact.evidence)}
+    out.emit("play", "attestation.recorded", out.setup.table, data)
+
+
+def placed(out: Out, fact: StakePlaced, seed: bytes | None) -> bool:
+    """Chips have come to rest in front of a seat. True if the seed is used: the first blind starts the hand."""
+    hand = out.state.hand
+    if hand is None:
+        return _first(out, fact, seed)
+    if hand.phase == "deal" and starting.dues(hand):
+        _post(out, hand, fact)
+    elif hand.phase == "bet":
+        _bet(out, hand, fact)
+    elif fact.total:
+        _loose(out, fact, "no stake is due now; the chips wait in front of the seat")
+    return False
+
+
+def _first(out: Out, fact: StakePlaced, seed: bytes | None) -> bool:
+    if not fact.total:
+        return False
+    if not starting.may_start(out, seed):
+        return False
+    if not _is_due(out, fact):
+        _loose(out, fact, "only the blinds and antes that are due start a hand")
+        return False
+    shuffled = out.state.shuffled
+    hand = starting.start(out, fact.basis, fact.evidence, seed or b"", shuffled=shuffled)
+    if not shuffled:
+        out.breach("no_shuffle", "FLAG", "shuffle and cut are attested with HAND before the blinds", seat=fact.seat)
+    _post(out, hand, fact)
+    return True
+
+
+def _is_due(out: Out, fact: StakePlaced) -> bool:
+    """Whether these chips would be a stake that the coming hand asks for."""
+    limits = out.state.limits
+    at = positions.find(out)
+    stacks, big = at.stacks, at.big
+    owed = {at.small: limits.small_blind, big: limits.big_blind}.get(fact.seat, 0)
+    ante = limits.ante if limits.ante_kind == "each" or fact.seat == big else 0
+    stack = stacks.get(fact.seat)
+    return fact.seat in stacks and (fact.total in {owed, ante, owed + ante} or fact.total == stack)
+
+
+def _post(out: Out, hand: Hand, fact: StakePlaced) -> None:
+    """Chips in front of a seat before the cards: its dues, one or several at once."""
+    mine = [due for due in starting.dues(hand) if due[0] == fact.seat]
+    before, stack = hand.bet.get(fact.seat, 0), hand.stack.get(fact.seat)
+    new = fact.total - before
+    if new <= 0:
+        return  # the antes were collected, or nothing changed
+    sums = [sum(due[2] for due in mine[: n + 1]) for n in range(len(mine))]
+    if new in sums or (mine and stack is not None and new == stack and new < sums[-1]):
+        left = new
+        for seat, kind, amount in mine:
+            if left > 0:
+                starting.post_one(out, hand, seat, kind, amount, fact.basis, fact.evidence)
+                left -= amount
+        return
+    owed = ", ".join(f"{kind} {amount}" for _, kind, amount in mine) or "nothing"
+    _loose(out, fact, f"seat {fact.seat} owes {owed}")
+
+
+def _loose(out: Out, fact: StakePlaced, asked: str) -> None:
+    """Chips that are no stake: recorded, and asked to be put right. They count for nothing."""
+    out.breach("chips_loose", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
+
+
+# --- in a round ----------------------------------------------------------------------------------------------
+
+
+def _bet(out: Out, hand: Hand, fact: StakePlaced) -> None:
+    accounted = hand.bet.get(fact.seat, 0)
+    if fact.total == accounted:
+        return  # what was in excess, or spoken and accepted, is in order now
+    if out.state.held is not None:
+        _loose(out, fact, f"incident {out.state.held.id} has to be ruled first")
+        return
+    if fact.seat not in hand.live or fact.seat in hand.all_in:
+        _loose(out, fact, "this seat has nothing to stake")
+        return
+    if fact.total < accounted:
+        _loose(out, fact, f"{accounted} are staked; chips may not be taken back")
+        return
+    bounds = betting.bounds(hand, out.setup.profile)
+    if bounds is None or bounds.seat != fact.seat:
+        if fact.seat in hand.acted and fact.movements > 1:
+            _string(out, fact, accounted)
+        else:
+            seat = bounds.seat if bounds is not None else None
+            may = acting.allowed(bounds) if bounds is not None else []
+            asked = f"seat {seat} is to act; the chips are taken back"
+            out.breach("out_of_turn", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, allowed=may)
+        return
+    _decide(out, hand, fact, bounds)
+
+
+def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
+    bet, stack = hand.bet.get(fact.seat, 0), hand.stack[fact.seat]
+    top = None if stack is None else bet + stack
+    call_to = bet + bounds.call
+    spoken = fact.spoken.kind if fact.spoken is not None else None
+    if bounds.call and (fact.total == call_to or (spoken == "call" and fact.total > call_to)):
+        _accept(out, hand, fact, "call", None)
+    elif bounds.call and fact.total < call_to:
+        _loose(out, fact, f"{call_to} is the call; the chips are completed or the hand is given up")
+    elif bounds.call and fact.movements > 1 and spoken not in ("raise", "all_in") and fact.total != top:
+        _accept(out, hand, fact, "call", "CM-16")
+        _excess(out, hand, fact, "string_bet", "string_bet")
+    elif bounds.raising is None and bounds.call:
+        _accept(out, hand, fact, "call", next(iter(out.rules(bounds.barred or "")), None))
+        _excess(out, hand, fact, bounds.barred or "not_reopened", "irregular")
+    elif bounds.raising is not None and (fact.total >= bounds.min_to or fact.total == top):
+        one_chip = fact.chips == 1 and bounds.call and spoken is None and fact.total != top
+        _accept(out, hand, fact, "call" if one_chip else bounds.raising, "CM-17" if one_chip else None)
+    elif bounds.raising is not None and bounds.call and 2 * (fact.total - hand.level) < hand.step:
+        _accept(out, hand, fact, "call", "CM-17")
+    else:
+        facts = {"seat": fact.seat, "total": fact.total, "min_to": bounds.min_to, "call_to": call_to}
+        incidents.unclear_stake(out, fact.seat, facts, fact.evidence)
+
+
+def _accept(out: Out, hand: Hand, fact: StakePlaced, kind: Kind, read_as: str | None) -> None:
+    acting.accept_sensed(out, hand, fact, kind, read_as)
+
+
+def _string(out: Out, fact: StakePlaced, accounted: int) -> None:
+    """A second movement after the first was taken as a decision: only the first counts (HR-12.11, CM-16)."""
+    excess = {"seat": fact.seat, "amount": fact.total - accounted, "cause": "string_bet"}
+    out.hand("bet.returned", excess, "derived", fact.evidence)
+    out.breach("string_bet", "FLAG", "one movement of chips is the stake; the rest goes back", seat=fact.seat)
+
+
+def _excess(out: Out, hand: Hand, fact: StakePlaced, key: str, cause: str) -> None:
+    """What lies in front of the seat beyond what counts goes back, and the breach is noted."""
+    current = out.state.hand
+    counted = current.bet.get(fact.seat, 0) if current is hand else fact.total
+    if fact.total > counted:
+        back = {"seat": fact.seat, "amount": fact.total - counted, "cause": cause}
+        out.hand("bet.returned", back, "derived", fact.evidence)
+    out.breach(key, "FLAG", "the call stands; what exceeds it goes back", seat=fact.seat, evidence=fact.evidence)
