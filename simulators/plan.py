@@ -11,6 +11,7 @@ from typing import Any
 
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset, Currency, Deck, Denomination, DeviceInfo, Limits, Setup
+from simulators import duties
 from simulators.scripts.acts import Order, Script, SeatStart, Stakes
 from simulators.scripts.scenario import PACE, Scenario
 from simulators.scripts.steps import Span
@@ -49,7 +50,8 @@ class Plan:
     def limits_data(self) -> dict[str, Any]:
         """Blinds, ante and structure as configuration and command spell them."""
         stakes = self.stakes
-        more = {"structure": stakes.structure, "small_bet": stakes.small_bet, "big_bet": stakes.big_bet}
+        mode = self.rules.structure if "mode" in self.rules.requires else None
+        more = {"structure": stakes.structure or mode, "small_bet": stakes.small_bet, "big_bet": stakes.big_bet}
         return {
             "small_blind": stakes.small_blind,
             "big_blind": stakes.big_blind,
@@ -63,7 +65,7 @@ class Plan:
         return {
             f"E004{number:04X}{worth & 0xFFFFFFFF:08X}": f"c{worth}"
             for worth in sorted(self.stakes.chips)
-            for number in range(1, 5)
+            for number in range(1, duties.TAGGED + 1)
         }
 
     @property
@@ -101,16 +103,19 @@ class Plan:
         """What people say until the table can play: log in, open, sit down. Nothing at a cold table."""
         if self.cold:
             return []
-        role, who = next(iter(self.people.items()))
-        logins = [Order("login", {"staff": staff, "role": r}, staff, r) for r, staff in self.people.items()]
-        opened = Order("open", {"button": self.button, "limits": self.limits_data()}, who, role)
+        people = duties.staffed(self.people, self.rules)
+        role, who = next(iter(people.items()))
+        logins = [Order("login", {"staff": staff, "role": r}, staff, r) for r, staff in people.items()]
+        placed = {} if "button_draw" in self.rules.requires else {"button": self.button}
+        opened = Order("open", placed | {"limits": self.limits_data()}, who, role)
         seated = [Order("seat", {"seat": s.seat, "player": s.player, "stack": s.stack}, who, role) for s in self.seats]
-        return [*logins, opened, *seated]
+        before = duties.before_open(self.rules, people, self.stakes.chips)
+        after = duties.before_hand(self.rules, people, [s.seat for s in self.seats], self.button)
+        return [*logins, *before, opened, *seated, *after]
 
     def closing(self) -> Order:
         """The table is closed: the last hand becomes final."""
-        role, who = next(iter(self.people.items()))
-        return Order("close", {}, who, role)
+        return duties.closing(self.rules, duties.staffed(self.people, self.rules), self.stakes.chips)
 
     def hand_seed(self, number: int) -> bytes:
         """The seed of a hand, from the seed of the rehearsal: salts are the same again on the next run."""

@@ -1,0 +1,1 @@
+"""The table beside its hands: opening and closing, people, deck, button, seats, chips, settings, attestations."""

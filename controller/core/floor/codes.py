@@ -1,0 +1,56 @@
+"""Rule ids behind what is asked of the table beside its hands. ``breaches.ids`` reads them with the others."""
+
+Ids = tuple[str, ...]
+
+FLOOR: dict[str, dict[str, Ids]] = {
+    "no_inventory": {"HR": ("HR-4.1",)},
+    "no_float_count": {"HR": ("HR-4.1",)},
+    "rules_not_displayed": {"HR": ("HR-23.1",)},
+    "blinds_not_displayed": {"HR": ("HR-20.2",)},
+    "display_differs": {"HR": ("HR-20.2", "HR-20.1")},
+    "no_call_to_play": {"HR": ("HR-11.1",)},
+    "chips_alike": {"HR": ("HR-6.4",)},
+    "identity_unchecked": {"HR": ("HR-3.1",)},
+    "dress_unchecked": {"HR": ("HR-3.2",)},
+    "no_dealer": {"HR": ("HR-7.2",), "BG": ("BG-1.2",)},
+    "no_inspector": {"BG": ("BG-1.3", "BG-A1")},
+    "no_pit_boss": {"LT": ("LT-2.2",)},
+    "inspector_tables": {"BG": ("BG-A1", "BG-1.3")},
+    "no_mode": {"BG": ("BG-6.1", "BG-A10")},
+    "deck_unverified": {"HR": ("HR-10.2", "HR-10.3", "HR-A23")},
+    "deck_incomplete": {
+        "HR": ("HR-10.2", "HR-8.1"),
+        "BG": ("BG-1.1", "CM-12"),
+        "RS": ("CM-12",),
+        "LT": ("LT-1.2", "CM-12"),
+    },
+    "deck_out": {
+        "HR": ("HR-4.2", "HR-8.1"),
+        "BG": ("BG-1.1", "CM-12"),
+        "RS": ("CM-12",),
+        "LT": ("LT-1.2", "CM-12"),
+    },
+    "deck_recount": {"HR": ("HR-A20", "HR-10.3"), "BG": ("CM-21",), "RS": ("CM-21",)},
+    "button_not_drawn": {"HR": ("HR-10.4",), "BG": ("BG-A13", "CM-21"), "RS": ("CM-21",)},
+    "draw_incomplete": {"HR": ("HR-10.4",), "BG": ("BG-A13", "CM-21"), "RS": ("CM-21",)},
+    "drawn": {"HR": ("HR-10.5",), "BG": ("BG-A13", "CM-21"), "RS": ("CM-21",)},
+    "drawn_by_suit": {"HR": ("HR-10.6", "HR-8.2"), "BG": ("BG-A13", "CM-21"), "RS": ("CM-21",)},
+    "button_misplaced": {
+        "HR": ("HR-17.1", "CM-18"),
+        "BG": ("BG-A13", "CM-18"),
+        "RS": ("RS-2.1", "CM-18"),
+    },
+    "no_cut": {"HR": ("HR-A17",), "BG": ("BG-4.4",)},
+    "no_closing_count": {},
+    "one_signature": {},
+    "settings_by": {"HR": ("HR-20.1",), "BG": ("BG-A10",)},
+    "deck_in_hand": {"HR": ("HR-4.2",), "BG": ("BG-1.1",), "RS": ("CM-12",), "LT": ("LT-1.2",)},
+    "buy_in_unusual": {"HR": ("HR-A2", "HR-9.2")},
+    "top_up_over": {"HR": ("HR-A4", "HR-9.2"), "BG": ("BG-A13",), "RS": ("RS-A4",)},
+    "chips_off_table": {"HR": ("CM-22",), "BG": ("CM-22",), "RS": ("CM-22",), "LT": ("CM-22",)},
+    "redeemed_in_hand": {"HR": ("HR-9.3", "CM-22"), "BG": ("CM-22",), "RS": ("CM-22",), "LT": ("CM-22",)},
+    "cash_at_table": {"HR": ("HR-6.5", "HR-A19")},
+    "tray_differs": {"HR": ("HR-6.2",)},
+    "may_not_override": {"HR": ("HR-22.1", "CM-23"), "BG": ("CM-23",), "RS": ("CM-23",), "LT": ("CM-23",)},
+}
+"""By breach key and family; empty where the text is silent and the duty is the house's."""
