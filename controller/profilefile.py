@@ -35,6 +35,23 @@ def _rate(value: Any) -> Any:
     return rate
 
 
+Duty = Literal[
+    "inventory",
+    "float",
+    "rules_displayed",
+    "blinds_displayed",
+    "call_to_play",
+    "identity",
+    "dress",
+    "dealer",
+    "inspector",
+    "pit_boss",
+    "mode",
+    "deck_face_up",
+    "button_draw",
+    "closing_count",
+]
+"""The duties outside the hands: ``controller.core.floor.conditions`` says when each is due."""
 Count = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_optional)]
 Word = Annotated[Annotated[str, Field(min_length=1)] | None, BeforeValidator(_optional)]
 
@@ -101,6 +118,8 @@ class ProfileFile(UltimateKeys):
     buy_in_min_bb: Count = None
     buy_in_max_bb: Count = None
     require_cut: bool = False
+    requires: list[Duty] = Field(default=[])
+    inspector_max_tables: Count = None
     rake: RakeFile | None = None
     may_rule: Annotated[list[Role], Field(min_length=1)] = Field(default=["chief_inspector", "manager"])
     approvals: list[ApprovalFile] = Field(default=[])
@@ -136,6 +155,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "buy_in_min_bb": ("HR-9.2", "HR-A2"),
     "buy_in_max_bb": ("HR-9.2", "HR-A2"),
     "require_cut": ("HR-A17", "BG-4.4"),
+    "requires": ("HR-4.1", "HR-10.2", "HR-10.4", "HR-3.1", "HR-3.2", "BG-1.2", "BG-1.3", "BG-6.1"),
+    "inspector_max_tables": ("BG-A1",),
     "rake": ("HR-15.6", "HR-A16", "BG-2.3", "BG-A12", "RS-7.8"),
     "may_rule": ("HR-22.1", "CM-23"),
 } | BOX_ANSWERS

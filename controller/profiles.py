@@ -194,13 +194,14 @@ def _frozen(read: ProfileFile) -> Profile:
         )
         effective["rake"] = list(astuple(rake))
     text = json.dumps(effective, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    plain = read.model_dump(exclude={"schema_", "rake", "structures", "may_rule", "approvals"} | ultimateprofile.KEYS)
+    plain = read.model_dump(exclude={"schema_", "rake", "structures", "may_rule", "requires", "approvals"} | ultimateprofile.KEYS)
     return Profile(
         **plain,
         structures=tuple(read.structures),
         sha256=hashlib.sha256(text.encode()).hexdigest(),
         rake=rake,
         may_rule=tuple(read.may_rule),
+        requires=tuple(read.requires),
         approvals=tuple(Approval(**approval.model_dump()) for approval in read.approvals),
         ultimate=ultimateprofile.frozen(read) if read.game == "ultimate" else None,
     )

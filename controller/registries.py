@@ -50,7 +50,7 @@ def chips(path: Path) -> Chipset:
         raise BadConfiguration(translate(error, ChipsFile, tree, str(path))) from error
     if faults := list(_denominations(read, str(path))):
         raise BadConfiguration(faults)
-    return Chipset(read.id, tuple(Denomination(chip.id, chip.value, chip.kind) for chip in read.denominations))
+    return Chipset(read.id, tuple(Denomination(**chip.model_dump()) for chip in read.denominations))
 
 
 def tagged(chipset: Chipset, path: Path) -> Chipset:
