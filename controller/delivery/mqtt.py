@@ -6,25 +6,28 @@ an exception there would end that thread unseen: a callback here only puts what 
 """
 
 import queue
+import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTv5, MQTTv311, error_string
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage, MQTTv5, MQTTv311, error_string
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.delivery.errors import BrokerError
-from controller.delivery.publisher import Answered, Dropped, Message, Outcome
+from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome
 from controller.errors import LocalError
 
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 # paho ships no type for this call.
 _properties: Callable[[int], Properties] = Properties
+# Larger ones are no request that we would serve; the broker keeps them from us.
+_LARGEST_IN = 8192
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -32,6 +35,7 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 class MqttSettings:
     """Where the broker is and who we are. ``version`` is ``5`` or ``3.1.1``.
 
+    ``server_name`` is the name in the broker's certificate where that is not ``host``.
     A broker that refuses a single event can say so only over MQTT 5.
     """
 
@@ -42,6 +46,7 @@ class MqttSettings:
     tls: bool = False
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    server_name: str | None = None
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
@@ -83,7 +88,9 @@ class MqttPublisher:
         client.will_set(will.topic, will.body, qos=1, retain=will.retain)
         try:
             if self._modern:
-                client.connect(settings.host, settings.port, settings.keepalive_s, clean_start=True)
+                bound = _properties(PacketTypes.CONNECT)
+                bound.MaximumPacketSize = _LARGEST_IN
+                client.connect(settings.host, settings.port, settings.keepalive_s, clean_start=True, properties=bound)
             else:
                 client.connect(settings.host, settings.port, settings.keepalive_s)
         except (OSError, ValueError) as error:
@@ -99,6 +106,14 @@ class MqttPublisher:
             self.close()
             raise BrokerError(cause, f"broker {settings.host}:{settings.port} does not let us in: {text}")
 
+    def listen(self, topics: Sequence[str]) -> None:
+        """See ``Publisher``."""
+        if self._client is None:
+            raise BrokerError("closed", "not connected to a broker")
+        code, _ = self._client.subscribe([(topic, 1) for topic in topics])
+        if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
+            raise BrokerError("lost", f"the connection is gone: {error_string(code)}")
+
     def publish(self, message: Message) -> int:
         """See ``Publisher``."""
         if self._client is None:
@@ -109,6 +124,8 @@ class MqttPublisher:
             properties.ContentType = CONTENT_TYPE
             if message.labels:
                 properties.UserProperty = list(message.labels)
+            if message.correlation is not None:
+                properties.CorrelationData = message.correlation
         sent = self._client.publish(message.topic, message.body, qos=1, retain=message.retain, properties=properties)
         if sent.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise BrokerError("lost", f"the connection is gone: {error_string(sent.rc)}")
@@ -155,10 +172,30 @@ class MqttPublisher:
             greeting.put((cause, str(reason)))
             sink(Dropped(session, cause))
 
+        def on_message(_c: Client, _u: object, message: MQTTMessage) -> None:
+            said = message.properties
+            reply = getattr(said, "ResponseTopic", None)
+            correlation = getattr(said, "CorrelationData", None)
+            sink(Asked(session, message.topic, bytes(message.payload), reply, correlation))
+
+        client.on_message = on_message
         client.on_connect = on_connect
         client.on_publish = on_publish
         client.on_disconnect = on_disconnect
         return client
+
+
+class _NamedContext(ssl.SSLContext):
+    """Checks the broker's certificate against a name that is not its address: paho knows the address only."""
+
+    server_name: str | None = None
+
+    def wrap_socket(  # type: ignore[override]
+        self, sock: socket.socket, *, server_hostname: str, do_handshake_on_connect: bool
+    ) -> ssl.SSLSocket:
+        """See ``ssl``; the arguments are those that paho gives."""
+        name = self.server_name or server_hostname
+        return super().wrap_socket(sock, server_hostname=name, do_handshake_on_connect=do_handshake_on_connect)
 
 
 def _key(reason: ReasonCode) -> str:
@@ -169,7 +206,12 @@ def _key(reason: ReasonCode) -> str:
 def _tls_context(settings: MqttSettings) -> ssl.SSLContext:
     """TLS 1.2 or newer; the broker's name is checked, and ours is shown if there is a certificate."""
     try:
-        context = ssl.create_default_context(cafile=settings.ca)
+        context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.server_name = settings.server_name
+        if settings.ca is None:
+            context.load_default_certs()
+        else:
+            context.load_verify_locations(settings.ca)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if settings.certificate is not None:
             context.load_cert_chain(settings.certificate, settings.key)

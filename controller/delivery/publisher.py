@@ -1,18 +1,22 @@
 """The port through which the pump publishes: small enough that another protocol fits behind it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message to publish at QoS 1. ``labels`` repeat what the body says, for brokers that route by them."""
+    """One message to publish at QoS 1. ``labels`` repeat what the body says, for brokers that route by them.
+
+    ``correlation`` goes back to who asked, with an answer.
+    """
 
     topic: str
     body: bytes
     retain: bool = False
     labels: tuple[tuple[str, str], ...] = ()
+    correlation: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,18 @@ class Dropped:
     cause: str
 
 
-Outcome = Answered | Dropped
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message on a topic that we listen to. ``reply_to`` and ``correlation`` as the protocol carried them."""
+
+    session: int
+    topic: str
+    body: bytes
+    reply_to: str | None = None
+    correlation: bytes | None = None
+
+
+Outcome = Answered | Dropped | Asked
 
 
 class Publisher(Protocol):
@@ -44,6 +59,9 @@ class Publisher(Protocol):
         ``sink`` must take an outcome without blocking and without failing. Each outcome carries ``session``, so that
         those of an earlier connection can be told.
         """
+
+    def listen(self, topics: Sequence[str]) -> None:
+        """Ask for the messages of these topics: they come as ``Asked``. Raises ``BrokerError``."""
 
     def publish(self, message: Message) -> int:
         """Send a message and return the token that its outcome will carry. Raises ``BrokerError``."""

@@ -11,10 +11,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,13 @@ import structlog
 from controller.contract.envelope import event_id, time_text
 from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
+from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError
-from controller.delivery.publisher import Answered, Dropped, Message, Outcome, Publisher
+from controller.delivery.flight import Flight, PumpSettings, about
+from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Publisher
+from controller.delivery.replay import AT_ONCE
+from controller.delivery.requests import Grants
+from controller.delivery.serving import Serving
 from controller.ledger.errors import LedgerError
 from controller.ledger.outbox import Outbox, Unsent
 
@@ -39,52 +42,8 @@ _MARK_AT = 64
 _READ_AT_ONCE = 256
 _TICK_S = 1.0
 _WITHHELD = "record.withheld"
-
-
-@dataclass(frozen=True, slots=True)
-class PumpSettings:
-    """The pump's patience.
-
-    ``ack_timeout_s``: a broker, or a network thread, that takes nothing for so long is given up. ``heartbeat_s``: how
-    often a connection with nothing to send repeats its state, so that it too has to prove that it is alive. The time
-    before the next attempt is chosen at random between 0 and ``backoff_s``, which doubles with each failure up to
-    ``backoff_cap_s``: tables that lost one broker do not come back all at once.
-    """
-
-    window: int = 20
-    ack_timeout_s: float = 10.0
-    heartbeat_s: float = 30.0
-    backoff_s: float = 0.5
-    backoff_cap_s: float = 30.0
-
-
-@dataclass(slots=True)
-class _Flight:
-    """What one connection has under way. An entry without a row is a message about ourselves.
-
-    ``trials`` counts what is under way in place of refused rows, ``held`` are refused rows that wait for the outcome;
-    ``welcome``: one was taken, ``shut_out``: one was refused too. ``refused`` is the last refusal if nothing was taken
-    since, ``moving``: a row was taken, ``news``: what ``link.restored`` will say.
-    """
-
-    session: int
-    under_way: dict[int, Unsent | None] = field(default_factory=dict)
-    trials: int = 0
-    held: list[tuple[Unsent, str]] = field(default_factory=list)
-    welcome: bool = False
-    shut_out: bool = False
-    refused: str | None = None
-    moving: bool = False
-    news: dict[str, Any] | None = None
-    ready: deque[Unsent] = field(default_factory=deque)
-    acked: list[int] = field(default_factory=list)
-    read_to: int = 0
-    more: bool = True
-    moved_at: float = field(default_factory=time.monotonic)
-
-    @property
-    def empty(self) -> bool:
-        return not (self.under_way or self.ready or self.held or self.more)
+_TAKEN_OVER_S = 5.0
+"""Two under one name would throw each other out as fast as they can connect."""
 
 
 class Pump:
@@ -99,6 +58,7 @@ class Pump:
         notify: Notify,
         description: bytes,
         settings: PumpSettings | None = None,
+        grants: Grants | None = None,
     ) -> None:
         self._path = ledger
         self._topics = topics
@@ -106,12 +66,15 @@ class Pump:
         self._notify = notify
         self._description = description
         self._settings = settings or PumpSettings()
+        self.counters = Counters()
+        self._serving = Serving(ledger, topics, grants or {}, description, self.counters)
         # Bounded by what is put in: an outcome per message of the window, one wake at a time, the end of a connection.
-        self._inbox: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Answered | Dropped | None] = queue.SimpleQueue()
         self._woken = False
         self._connected = False
         self._lost_since: str | None = None
         self._failures = 0
+        self._hang_ups: tuple[int, str, int] = (0, "", 0)
         self._progress = 0
         self._flush_until: float | None = None
         self._stop_at = 0.0
@@ -126,6 +89,14 @@ class Pump:
         if not self._woken:
             self._woken = True
             self._inbox.put(None)
+
+    def _sink(self, outcome: Outcome) -> None:
+        """What the publisher has to say; called from its thread."""
+        if isinstance(outcome, Asked):
+            self._serving.offer(outcome)
+            self.wake()
+        else:
+            self._inbox.put(outcome)
 
     def progress(self) -> int:
         """A number that grows at least every 15 s as long as the thread lives and moves, busy or idle."""
@@ -169,8 +140,9 @@ class Pump:
             except BrokerError as error:
                 if time.monotonic() - started > self._settings.backoff_cap_s:
                     self._failures = 0
+                self.counters.losses += 1
                 self._say_lost(outbox, error)
-                self._pause()
+                self._pause(at_least=_TAKEN_OVER_S if error.cause == "session_taken_over" else 0.0)
             finally:
                 self._connected = False
                 self._publisher.close()
@@ -179,16 +151,18 @@ class Pump:
         """One connection from birth to death. Returns when we are told to stop, else raises ``BrokerError``."""
         session = outbox.next_session()
         will = Message(self._topics.state, state_body("lost", session, outbox.ledger), retain=True)
-        self._publisher.connect(session, will, self._inbox.put)
-        flight = _Flight(session)
+        self._publisher.connect(session, will, self._sink)
+        self.counters.connections += 1
+        flight = Flight(session)
         try:
+            if self._serving.listens_to:
+                self._publisher.listen(self._serving.listens_to)
             self._say(flight, outbox, "init")
-            description = Message(self._topics.description, self._description, retain=True)
-            flight.under_way[self._publisher.publish(description)] = None
+            self._put(flight, Message(self._topics.description, self._description, retain=True))
             self._say(flight, outbox, "ready")
             self._connected = True
             if self._lost_since is not None:
-                flight.news = _about(outbox, self._lost_since, None)
+                flight.news = about(outbox, self._lost_since, None)
             self._send(flight, outbox)
             while self._flush_until is None or (not flight.empty and time.monotonic() < self._flush_until):
                 self._receive(flight, outbox)
@@ -200,19 +174,24 @@ class Pump:
             # Closed, the connection brings no more outcomes: those that it brought are all in the queue.
             self._publisher.close()
             self._last_words(flight, outbox)
+            if error.cause != "silent":
+                self._hung_up(flight, outbox)
             if flight.refused is not None:
                 raise BrokerError(flight.refused, f"the broker refused us and then: {error}") from error
             raise
         finally:
+            if flight.replay is not None:
+                flight.replay.close()
             if flight.acked:
                 outbox.mark_acked(flight.acked)
 
-    def _send(self, flight: _Flight, outbox: Outbox) -> None:
+    def _send(self, flight: Flight, outbox: Outbox) -> None:
         """Fill the window: with a single row until the broker has taken one.
 
         A broker that hangs up on whom it refuses, with more of ours unread, takes its refusal back with it.
         """
-        while not flight.held and len(flight.under_way) < (self._settings.window if flight.moving else 1):
+        self._serve_requests(flight, outbox)
+        while not flight.held and flight.rows_under_way < (self._settings.window if flight.moving else 1):
             if not flight.ready and flight.more:
                 flight.ready.extend(outbox.unsent(flight.read_to, _READ_AT_ONCE))
                 # Fewer than asked for is all there is; a row that comes later comes with a wake.
@@ -223,19 +202,38 @@ class Pump:
             flight.read_to = item.row
             self._publish(flight, outbox, item)
 
-    def _publish(self, flight: _Flight, outbox: Outbox, item: Unsent) -> None:
+    def _publish(self, flight: Flight, outbox: Outbox, item: Unsent) -> None:
         labels = (
             ("event-id", event_id(outbox.ledger, item.stream, item.sequence)),
             ("type", item.type),
             ("sequence", f"{item.sequence:016d}"),
         )
-        token = self._publisher.publish(Message(self._topics.event(item.stream, item.type), item.body, labels=labels))
-        if not flight.under_way:
-            flight.moved_at = time.monotonic()
-        flight.under_way[token] = item
+        topic = self._topics.event(item.stream, item.type)
+        self._put(flight, Message(topic, item.body, labels=labels), item)
         flight.trials += item.type == _WITHHELD
 
-    def _receive(self, flight: _Flight, outbox: Outbox) -> None:
+    def _put(self, flight: Flight, message: Message, item: Unsent | None = None) -> int:
+        """Send one message; its outcome is awaited."""
+        token = self._publisher.publish(message)
+        now = time.monotonic()
+        if not flight.under_way:
+            flight.moved_at = now
+        flight.under_way[token] = item
+        flight.sent_at[token] = now
+        return token
+
+    def _serve_requests(self, flight: Flight, outbox: Outbox) -> None:
+        """Answer what subscribers asked, and go on with the replay that is under way."""
+        for message in self._serving.answers(flight, outbox.ledger):
+            self._put(flight, message)
+        replay = flight.replay
+        while replay is not None and len(replay.under_way) < AT_ONCE and (part := replay.next()):
+            replay.under_way.add(self._put(flight, part))
+        if replay is not None and replay.over:
+            replay.close()
+            flight.replay = None
+
+    def _receive(self, flight: Flight, outbox: Outbox) -> None:
         """Wait for an outcome or a wake, take all there are, and mark what is sent."""
         self._progress += 1
         now = time.monotonic()
@@ -257,7 +255,7 @@ class Pump:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
 
-    def _take(self, flight: _Flight, outbox: Outbox, outcome: Outcome | None) -> None:
+    def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped | None) -> None:
         if outcome is None:
             self._woken = False
             flight.more = True
@@ -272,15 +270,21 @@ class Pump:
                 raise BrokerError("refused", "neither a record nor what stands in for it is taken")
             self._stand_in(flight, outbox)
 
-    def _answer(self, flight: _Flight, outbox: Outbox, outcome: Answered) -> None:
+    def _answer(self, flight: Flight, outbox: Outbox, outcome: Answered) -> None:
         """Book what the broker said to one message."""
         item = flight.under_way.pop(outcome.token)
+        sent_at = flight.sent_at.pop(outcome.token)
+        if flight.replay is not None and outcome.token in flight.replay.under_way:
+            self._replayed(flight, outcome)
+            return
         stands_in = item is not None and item.type == _WITHHELD
         flight.trials -= stands_in
         if outcome.refused is None:
             if item is None:
                 return
             flight.acked.append(item.row)
+            self.counters.acknowledged(time.monotonic() - sent_at)
+            self._hang_ups = (0, "", 0)
             flight.moving, flight.refused, self._failures = True, None, 0
             if stands_in:
                 flight.welcome = True
@@ -296,13 +300,13 @@ class Pump:
         else:
             flight.held.append((item, outcome.refused))
 
-    def _stand_in(self, flight: _Flight, outbox: Outbox) -> None:
+    def _stand_in(self, flight: Flight, outbox: Outbox) -> None:
         """Publish something in the place of the refused rows: of one at first, to see whether that is welcome."""
         while flight.held and (flight.welcome or not flight.trials):
             item, cause = flight.held.pop(0)
             self._publish(flight, outbox, outbox.withhold(item, cause))
 
-    def _last_words(self, flight: _Flight, outbox: Outbox) -> None:
+    def _last_words(self, flight: Flight, outbox: Outbox) -> None:
         """Book what the broker still said: some hang up on whom they have just refused (mosquitto 2.0.11 does)."""
         while True:
             try:
@@ -316,7 +320,37 @@ class Pump:
         if flight.held and not flight.shut_out:
             outbox.withhold(*flight.held[0])
 
+    def _replayed(self, flight: Flight, outcome: Answered) -> None:
+        """Book a message of a replay. One that is refused ends it: whoever asked cannot be reached there."""
+        assert flight.replay is not None
+        flight.replay.under_way.discard(outcome.token)
+        if outcome.refused is not None:
+            _log.warning("the broker refuses an answer to a replay", cause=outcome.refused)
+            flight.replay.close()
+            flight.replay = None
+
+    def _hung_up(self, flight: Flight, outbox: Outbox) -> None:
+        """The broker has gone. Where a single row was all that it had not answered, that row may be why.
+
+        Over MQTT 3.1.1 a broker has no other way to refuse (RabbitMQ hangs up). After some times in a row the row is
+        withheld. Where the broker hangs up at what stands for it too, nothing of ours is welcome: all is kept.
+        """
+        item = flight.alone()
+        if item is None:
+            return
+        row, kind, before = self._hang_ups
+        count = before + 1 if (row, kind) == (item.row, item.type) else 1
+        self._hang_ups = (item.row, item.type, count)
+        if count < self._settings.hang_ups:
+            return
+        self._hang_ups = (0, "", 0)
+        if item.type == _WITHHELD:
+            outbox.release(item)
+        else:
+            outbox.withhold(item, "hangs_up")
+
     def _alarm(self, item: Unsent) -> None:
+        self.counters.withheld += 1
         original = json.loads(item.body)["data"]
         alarm = {
             "stream": item.stream,
@@ -327,11 +361,10 @@ class Pump:
         _log.error("the broker refused a record; it is withheld", **alarm)
         self._notify(_WITHHELD, alarm)
 
-    def _say(self, flight: _Flight, outbox: Outbox, state: State) -> None:
+    def _say(self, flight: Flight, outbox: Outbox, state: State) -> None:
         message = Message(self._topics.state, state_body(state, flight.session, outbox.ledger), retain=True)
-        token = self._publisher.publish(message)
+        self._put(flight, message)
         flight.moved_at = time.monotonic()
-        flight.under_way[token] = None
 
     def _say_lost(self, outbox: Outbox, error: BrokerError) -> None:
         if self._lost_since is not None:
@@ -339,20 +372,20 @@ class Pump:
         else:
             _log.warning("link lost", cause=error.cause, error=str(error))
             self._lost_since = time_text(time.time_ns())
-            self._notify("link.lost", _about(outbox, self._lost_since, error.cause))
+            self._notify("link.lost", about(outbox, self._lost_since, error.cause))
 
-    def _say_restored(self, flight: _Flight) -> None:
+    def _say_restored(self, flight: Flight) -> None:
         """Events go through again, or would: a broker that only greets us has not restored anything."""
         if flight.news is not None and (flight.moving or flight.empty):
             _log.info("link restored", since=self._lost_since)
             self._notify("link.restored", flight.news)
             self._lost_since = flight.news = None
 
-    def _pause(self) -> None:
+    def _pause(self, at_least: float = 0.0) -> None:
         """Wait before the next attempt, awake for ``stop``."""
         limit = min(self._settings.backoff_cap_s, self._settings.backoff_s * 2 ** min(self._failures, 16))
         self._failures += 1
-        until = time.monotonic() + random.uniform(0, limit)  # noqa: S311 - spreads load, guards nothing
+        until = time.monotonic() + at_least + random.uniform(0, limit)  # noqa: S311 - spreads load, guards nothing
         while self._flush_until is None and (rest := until - time.monotonic()) > 0:
             self._progress += 1
             try:
@@ -360,10 +393,3 @@ class Pump:
                     self._woken = False
             except queue.Empty:
                 continue
-
-
-def _about(outbox: Outbox, since: str, cause: str | None) -> dict[str, Any]:
-    backlog = outbox.backlog()
-    ranges = {s: {"from": f"{low:016d}", "to": f"{high:016d}"} for s, (low, high) in backlog.ranges.items()}
-    about = {"since": since, "queued": backlog.rows, "range": ranges}
-    return about if cause is None else about | {"cause": cause}

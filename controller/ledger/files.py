@@ -112,15 +112,6 @@ def previous(path: Path, connection: sqlite3.Connection) -> Path | None:
     return (path.parent if path.parent.name.endswith(".archive") else archive_folder(path)) / name
 
 
-def find(path: Path, ledger: str) -> Path | None:
-    """The file of a ledger by its id: the current one or an archived one."""
-    for file in (path, *archived(path)):
-        with closing(database.connect_read_only(file)) as connection:
-            if database.meta(connection)["ledger"] == ledger:
-                return file
-    return None
-
-
 def archived(path: Path) -> list[Path]:
     """The archived files, oldest first."""
     return sorted(archive_folder(path).glob("*.ledger"))

@@ -1,0 +1,78 @@
+"""What one connection has under way, and how patient the pump is."""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.delivery.replay import Replay
+from controller.ledger.outbox import Outbox, Unsent
+
+
+@dataclass(frozen=True, slots=True)
+class PumpSettings:
+    """The pump's patience.
+
+    ``ack_timeout_s``: a broker, or a network thread, that takes nothing for so long is given up. ``heartbeat_s``: how
+    often a connection with nothing to send repeats its state, so that it too has to prove that it is alive. The time
+    before the next attempt is chosen at random between 0 and ``backoff_s``, which doubles with each failure up to
+    ``backoff_cap_s``: tables that lost one broker do not come back all at once. ``hang_ups``: a row at which the broker
+    hangs up without a word so many times in a row is withheld.
+    """
+
+    window: int = 20
+    ack_timeout_s: float = 10.0
+    heartbeat_s: float = 30.0
+    backoff_s: float = 0.5
+    backoff_cap_s: float = 30.0
+    hang_ups: int = 4
+
+
+@dataclass(slots=True)
+class Flight:
+    """What one connection has under way. An entry without a row is a message about ourselves or an answer.
+
+    ``trials`` counts what is under way in place of refused rows, ``held`` are refused rows that wait for the outcome;
+    ``welcome``: one was taken, ``shut_out``: one was refused too. ``refused`` is the last refusal if nothing was taken
+    since, ``moving``: a row was taken, ``news``: what ``link.restored`` will say.
+    """
+
+    session: int
+    under_way: dict[int, Unsent | None] = field(default_factory=dict)
+    sent_at: dict[int, float] = field(default_factory=dict)
+    trials: int = 0
+    held: list[tuple[Unsent, str]] = field(default_factory=list)
+    welcome: bool = False
+    shut_out: bool = False
+    refused: str | None = None
+    moving: bool = False
+    news: dict[str, Any] | None = None
+    ready: deque[Unsent] = field(default_factory=deque)
+    acked: list[int] = field(default_factory=list)
+    read_to: int = 0
+    more: bool = True
+    replay: Replay | None = None
+    moved_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def rows_under_way(self) -> int:
+        """How much of the window is used: answers to a replay are not of it."""
+        return len(self.under_way) - (len(self.replay.under_way) if self.replay else 0)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is left to send or to wait for."""
+        return not (self.under_way or self.ready or self.held or self.more)
+
+    def alone(self) -> Unsent | None:
+        """The row that is the only thing without an answer, where the broker has taken no other row yet."""
+        waiting = list(self.under_way.values())
+        return waiting[0] if len(waiting) == 1 and not self.moving else None
+
+
+def about(outbox: Outbox, since: str, cause: str | None) -> dict[str, Any]:
+    """What ``link.lost`` and ``link.restored`` say: since when, how much waits, and which ranges."""
+    backlog = outbox.backlog()
+    ranges = {s: {"from": f"{low:016d}", "to": f"{high:016d}"} for s, (low, high) in backlog.ranges.items()}
+    said = {"since": since, "queued": backlog.rows, "range": ranges}
+    return said if cause is None else said | {"cause": cause}

@@ -1,0 +1,116 @@
+"""Answers what subscribers ask over MQTT, between the rows that the pump delivers: a few messages at a time."""
+
+import json
+import queue
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+from controller.contract.state import state_body
+from controller.contract.topics import Topics
+from controller.delivery import replay
+from controller.delivery.counters import Counters
+from controller.delivery.flight import Flight
+from controller.delivery.publisher import Asked, Message
+from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted
+from controller.ledger.errors import LedgerError
+
+MOST_WAITING = 16
+BUSY_MS = 1000
+
+_log = structlog.get_logger("delivery")
+
+
+class Serving:
+    """One replay at a time; what comes while one runs is told to come again."""
+
+    def __init__(self, path: Path, topics: Topics, grants: Grants, description: bytes, counters: Counters) -> None:
+        self._path = path
+        self._topics = topics
+        self._description = description
+        self._counters = counters
+        self._desk = Desk(topics, grants)
+        self._asked: queue.Queue[Asked] = queue.Queue(MOST_WAITING)
+        self._listens = bool(grants)
+
+    @property
+    def listens_to(self) -> list[str]:
+        """The topics to ask for: none where nobody was granted anything.
+
+        Our own ``state`` is among them: whoever else speaks under our name is seen there.
+        """
+        if not self._listens:
+            return []
+        return [self._topics.command("replay"), self._topics.command("rebirth"), self._topics.state]
+
+    def offer(self, asked: Asked) -> None:
+        """A message has come. From any thread; never blocks: what is too much is dropped and counted."""
+        try:
+            self._asked.put_nowait(asked)
+        except queue.Full:
+            self._counters.requests_refused += 1
+
+    def answers(self, flight: Flight, ledger: str) -> Iterator[Message]:
+        """What is to be said now: answers, and the next messages of the replay that is under way."""
+        while True:
+            try:
+                asked = self._asked.get_nowait()
+            except queue.Empty:
+                break
+            if asked.session != flight.session:
+                continue
+            if asked.topic == self._topics.state:
+                self._other_state(asked, ledger)
+            else:
+                yield from self._answer(asked, flight, ledger)
+
+    def _answer(self, asked: Asked, flight: Flight, ledger: str) -> Iterator[Message]:
+        wanted = self._desk.read(asked, time.monotonic())
+        match wanted:
+            case None:
+                self._counters.requests_refused += 1
+                _log.warning("a request without an address to answer to", topic=asked.topic)
+            case Refusal():
+                self._counters.requests_refused += 1
+                _log.warning("request refused", client=wanted.address.client, error=wanted.content["error"])
+                yield wanted.message
+            case RebirthWanted(address=address):
+                state = state_body("ready", flight.session, ledger)
+                for topic, body in ((self._topics.description, self._description), (self._topics.state, state)):
+                    yield Message(topic, body, retain=True)
+                    yield address.event(body)
+                yield address.answer({"done": True})
+            case ReplayWanted(address=address) if flight.replay is not None:
+                self._counters.requests_refused += 1
+                yield address.answer({"error": "busy", "retry_ms": BUSY_MS})
+            case ReplayWanted(address=address):
+                yield from self._begin(wanted, flight)
+
+    def _begin(self, wanted: ReplayWanted, flight: Flight) -> Iterator[Message]:
+        try:
+            begun = replay.begin(self._path, wanted)
+        except (sqlite3.Error, LedgerError) as error:
+            _log.error("a ledger cannot be read for a replay", error=str(error))
+            yield wanted.address.answer({"error": "busy", "retry_ms": BUSY_MS})
+            return
+        if isinstance(begun, Refusal):
+            self._counters.requests_refused += 1
+            yield begun.message
+        else:
+            self._counters.replays += 1
+            _log.info("replay", client=wanted.address.client, stream=wanted.stream, first=wanted.first)
+            flight.replay = begun
+
+    def _other_state(self, asked: Asked, ledger: str) -> None:
+        """Somebody's words on our own topic: ours, those of a past ledger of ours, or a stranger's."""
+        try:
+            said = json.loads(asked.body)
+            state, other = said["state"], said["ledger"]
+        except (ValueError, KeyError, TypeError):
+            return
+        if other != ledger and state in ("init", "ready") and not replay.is_ours(self._path, str(other)):
+            self._counters.conflicts += 1
+            _log.error("another process publishes as this table: stop it, or give it a name of its own", ledger=other)
