@@ -28,8 +28,8 @@ def device(out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleare
     info = next((d for d in out.setup.devices if d.name == reading.device), None)
     data: dict[str, Any] = {"device": reading.device, "role": sorted(info.places.values()) if info else []}
     data["kind"] = info.kind if info else ""
-    if out.state.hand is not None:
-        data["hand_open"] = out.state.hand.id
+    if out.state.play is not None:
+        data["hand_open"] = out.state.play.id
     data |= {"basis": "sensor"}
     match reading:
         case DeviceUp():
@@ -61,11 +61,14 @@ def notice(out: Out, what: Notice) -> None:
     if what.kind == "queue.overflowed":
         device(out, DeviceFault(str(what.data["device"]), 0, "overflow"))
         return
+    if what.kind == "ledger.fault":
+        incidents.ledger_fault(out, dict(what.data))
+        return
     if what.kind not in OPS:
-        raise ValueError(f"no such notice: {what.kind!r}; use one of {', '.join(OPS)} or queue.overflowed")
+        raise ValueError(f"no such notice: {what.kind!r}; use one of {', '.join(OPS)} or a queue's or ledger's fault")
     data = dict(what.data)
-    if what.kind == "daemon.started" and out.state.hand is not None:
-        data["open_hand"] = out.state.hand.id
+    if what.kind == "daemon.started" and out.state.play is not None:
+        data["open_hand"] = out.state.play.id
     out.emit("ops", what.kind, out.setup.table, data | {"basis": "derived"})
 
 
@@ -79,7 +82,7 @@ def tray(out: Out, fact: TrayCounted, reason: str = "spot_check") -> None:
     ]
     data: dict[str, Any] = {
         "currency": {"code": setup.currency.code, "exponent": setup.currency.exponent},
-        "shift": setup.shift,
+        "shift": out.state.shift or setup.shift,
         "by": [],
         "count": f"{setup.table}-{out.day()}",
         "reason": reason,

@@ -86,6 +86,9 @@ def _may_start(out: Out, seed: bytes | None) -> bool:
         codes = ", ".join(sorted(i.code for i in state.incidents.values()))
         breach(out, "held", "BLOCK", f"no new round while {codes} is open; it has to be ruled or cleared first")
         return False
+    if state.storage_full:
+        out.breach("storage_full", "BLOCK", "the ledger is full; no new round until it has room")
+        return False
     if seed is None:
         out.breach("no_seed", "BLOCK", "no hand seed was fed; this is a fault of the controller")
         return False
