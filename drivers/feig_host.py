@@ -75,8 +75,7 @@ ANTENNAS = 8
 def _heard(data: bytes, antennas: bool, base: int) -> tuple[tuple[str, frozenset[int]], ...]:
     """Tags and channels of one answer. A field at rest gives the same answer again and again."""
     return tuple(
-        (item.tag, frozenset(base + read.number for read in item.antennas))
-        for item in decode_inventory(data, antennas)
+        (item.tag, frozenset(base + read.number for read in item.antennas)) for item in decode_inventory(data, antennas)
     )
 
 
