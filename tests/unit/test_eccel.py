@@ -269,7 +269,7 @@ def test_options_are_all_checked_and_named() -> None:
     assert len([caught.value, *caught.value.also]) == 3
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=60), st.integers(1, 300), st.booleans()
 )

@@ -362,7 +362,7 @@ def test_options_are_all_checked_and_named() -> None:
     assert len([caught.value, *caught.value.also]) == 4
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=40), st.integers(1, 300), st.booleans()
 )

@@ -237,7 +237,7 @@ def test_options_are_all_checked_and_named() -> None:
         MercuryHost("tray0", expect={"serial": "1"})
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=40), st.integers(1, 300))
 def test_a_bad_line_never_takes_a_tag_away(weather: list[str], cut: int) -> None:
     wire, module = _wire(cut=cut)
