@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.settingschecks import kind_of
 from drivers import catalog
 from drivers.backoff import Backoff
 from drivers.errors import ConfigError, UnknownDriver
@@ -113,6 +114,19 @@ def test_the_supervisor_runs_it_on_a_real_port(tmp_path: Path) -> None:
     finally:
         assert supervisor.stop()
         wire.unplug()
+
+
+@pytest.mark.usefixtures("example")
+def test_a_table_file_may_name_it_and_faults_name_it_too() -> None:
+    assert [kind_of(driver) for driver in ("rdm6300", "camera", "shoe", "keypad", "mercury")] == [
+        "reader",
+        "camera",
+        "shoe",
+        "keypad",
+        "reader",
+    ]
+    with pytest.raises(UnknownDriver, match="mercury, rdm6300, shoe"):
+        catalog.make("rdm630", "door0")
 
 
 def test_a_package_replaces_none_of_ours(install: Install) -> None:
