@@ -131,6 +131,7 @@ def contradictions(read: UltimateKeys, *, lithuanian: bool) -> Iterator[tuple[st
         for category in table.odds:
             if category not in NAMES:
                 yield f"paytables.{name}.odds.{category}", f"no such hand: use {', '.join(NAMES)}"
+    trips = read.paytables.get(read.trips_paytable or "")
     for key in ("trips_paytable", "blind_paytable"):
         chosen = getattr(read, key)
         if chosen is not None and chosen not in read.paytables:
@@ -138,7 +139,7 @@ def contradictions(read: UltimateKeys, *, lithuanian: bool) -> Iterator[tuple[st
             yield key, f"no such pay table: there are {known}; write it under [paytables.{chosen}]"
     if read.trips_paytable is None:
         yield "trips_paytable", "name the pay table of TRIPS (LT-5.1)"
-    elif lithuanian and (table := read.paytables.get(read.trips_paytable)) is not None and table.odds != LT_5_1:
+    elif lithuanian and trips is not None and trips.odds != LT_5_1:
         yield "trips_paytable", "LT-5.1 prescribes what TRIPS pays: restore the odds of the text"
     if read.trips.min > read.trips.max:
         yield "trips.min", f"is above trips.max = {read.trips.max}: lower it"

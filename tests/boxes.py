@@ -39,7 +39,9 @@ def profile(**rules: Any) -> Profile:
     )  # fmt: skip
 
 
-def setup(seats: int = 6, chips: Sequence[Denomination] | None = None, house: dict[str, Any] | None = None, **more: Any) -> Setup:
+def setup(
+    seats: int = 6, chips: Sequence[Denomination] | None = None, house: dict[str, Any] | None = None, **more: Any
+) -> Setup:
     denominations = tuple(chips) if chips else (Denomination("c500", 500), Denomination("c1000", 1000))
     fields: dict[str, Any] = {"devices": DEVICES, "test": True, "kind": "shoe"} | more
     kind = fields.pop("kind")
@@ -81,7 +83,12 @@ class Boxes:
         return self
 
     def bet(self, box: int, ante: int = 1000, *, blind: int | None = None, trips: int = 0, play: int = 0) -> "Boxes":
-        for spot, amount in (("ante", ante), ("blind", ante if blind is None else blind), ("trips", trips), ("play", play)):
+        for spot, amount in (
+            ("ante", ante),
+            ("blind", ante if blind is None else blind),
+            ("trips", trips),
+            ("play", play),
+        ):
             if amount:
                 self.lay(box, spot, amount)
         return self

@@ -4,6 +4,7 @@ The table is the one place where a field is defined. The JSON Schemas, the Async
 rehearsal are made from it. Fields are only ever added; a new field raises the minor version in ``VERSIONS``.
 """
 
+from controller.contract import boxes
 from controller.contract.schema import (
     ANY,
     BOOL,
@@ -47,6 +48,7 @@ _PERHAPS_HAND = {"hand?": KEY, "n?": COUNT, "t_ms?": COUNT} | {
     f"{name.removesuffix('?')}?": _BASIS[name] for name in _BASIS
 }
 _SHARES = many(obj({"seat": SEAT, "amount": MONEY}))
+_RETURNED = many(obj({"seat?": SEAT, "box?": SEAT, "spot?": KEY, "amount": MONEY}))
 _POTS = many(obj({"pot": COUNT, "amount": MONEY, "eligible": many(SEAT)}))
 _AWARDS = many(
     obj(
@@ -142,6 +144,7 @@ TABLE: dict[str, dict[str, Schema]] = {
         "by": PERSON,
         "approval?": ANY,
         "from_hand?": known(KEY),
+        "lapses?": RULES,
     },
     "staff.assigned": {"by": PERSON, "function": ROLE, "relieves?": known(PERSON), "count?": ANY},
     "staff.relieved": {"by": PERSON, "function": ROLE, "count?": ANY},
@@ -169,10 +172,10 @@ HAND: dict[str, dict[str, Schema]] = {
     "hand.started": {
         "number": COUNT,
         "profile": obj({"sha256": HASH}),
-        "structure": KEY,
+        "structure?": KEY,
         "limits": MAP,
-        "button": known(SEAT),
-        "seats": many(
+        "button?": known(SEAT),
+        "seats?": many(
             obj(
                 {
                     "seat": SEAT,
@@ -197,7 +200,8 @@ HAND: dict[str, dict[str, Schema]] = {
         "dealer": known(PERSON),
         "inspector?": known(PERSON),
         "replaces?": KEY,
-    },
+    }
+    | boxes.STARTED,
     "blind.posted": {
         "seat": SEAT,
         "kind": one("small", "big", "ante", "big_blind_ante", "straddle", "missed_live", "missed_dead"),
@@ -288,7 +292,7 @@ HAND: dict[str, dict[str, Schema]] = {
     "award.paid": {"pot": COUNT, "seat": SEAT, "amount": known(MONEY), "agrees": known(BOOL)},
     "tip.given": {"seat?": SEAT, "amount": MONEY, "to": one("dealer_box")},
     "hand.closed": {
-        "result": _RESULT,
+        "result": {"anyOf": [_RESULT, boxes.RESULT]},
         "incidents": many(KEY),
         "breaches": many(ANY),
         "degraded": BOOL,
@@ -296,7 +300,7 @@ HAND: dict[str, dict[str, Schema]] = {
         "actions": COUNT,
     },
     "hand.corrected": {"result": _RESULT, "refers": TEXT, "incident": KEY, "by": ANY},
-    "hand.voided": {"cause": KEY, "incident?": KEY, "returned": _SHARES, "rake": MONEY, "by": ANY},
+    "hand.voided": {"cause": KEY, "incident?": KEY, "returned": _RETURNED, "rake": MONEY, "by": ANY},
     "hand.redealt": {"old": KEY, "new": KEY, "kept": ANY, "incident?": KEY, "rules": RULES},
     "hand.final": {
         "revision": COUNT,
@@ -314,6 +318,8 @@ TROUBLE: dict[str, dict[str, Schema]] = {
         "what": KEY,
         "asked?": ANY,
         "allowed_now?": many(ANY),
+        "reported?": BOOL,
+        "by?": PERSON,
         "repeat": COUNT,
     },
     "incident.opened": {
@@ -356,6 +362,7 @@ TROUBLE: dict[str, dict[str, Schema]] = {
 CASH: dict[str, dict[str, Schema]] = {
     "tray.counted": {
         "count": ANY,
+        "number?": COUNT,
         "reason": one("open", "close", "shift", "fill", "credit", "spot_check"),
         "lines": _LINES,
         "total": MONEY,
@@ -379,8 +386,15 @@ CASH: dict[str, dict[str, Schema]] = {
         "amount": MONEY,
         "means": one("cash", "chips", "voucher", "marker"),
         "lines?": _LINES,
+        "place?": one("desk", "table"),
         "when": one("between_hands", "deferred"),
         "stack_after": known(MONEY),
+    },
+    "chips.changed": {"given": _LINES, "taken": _LINES, "seat?": SEAT},
+    "tray.differs": {
+        "lines": many(obj({"denomination": ANY, "expected": COUNT, "seen": COUNT})),
+        "last_place_seen": known(KEY),
+        "incident": known(KEY),
     },
 }
 
@@ -422,6 +436,7 @@ SYSTEM: dict[str, dict[str, Schema]] = {
         "valid_from": NUMBER,
         "signed_by_old": TEXT,
         "public_key": HASH,
+        "old_public_key?": HASH,
         "signed_by_new": TEXT,
     },
     "device.up": _DEVICE,
@@ -453,8 +468,8 @@ ANY_STREAM: dict[str, dict[str, Schema]] = {
 }
 
 STREAMS_OF: dict[str, tuple[str, ...]] = (
-    dict.fromkeys(TABLE | HAND | TROUBLE, ("play",))
-    | dict.fromkeys(CASH, ("cash",))
+    dict.fromkeys(TABLE | HAND | TROUBLE | boxes.BETWEEN | boxes.ROUND, ("play",))
+    | dict.fromkeys(CASH | boxes.CASH, ("cash",))
     | dict.fromkeys(SYSTEM, ("ops",))
     | dict.fromkeys(ANY_STREAM, ("play", "cash", "ops", "guard"))
 )
@@ -464,9 +479,9 @@ DATA: dict[str, Schema] = {
     kind: obj(common | fields)
     for common, types in (
         (_PERHAPS_HAND, TABLE),
-        (_HAND, HAND),
-        (_PERHAPS_HAND, TROUBLE),
-        (_CASH | _PERHAPS_HAND, CASH),
+        (_HAND, HAND | boxes.ROUND),
+        (_PERHAPS_HAND, TROUBLE | boxes.BETWEEN),
+        (_CASH | _PERHAPS_HAND, CASH | boxes.CASH),
         ({}, SYSTEM),
         ({}, ANY_STREAM),
     )

@@ -47,11 +47,25 @@ def nets(settled: Settled) -> dict[str, int]:
 
 
 VECTORS: dict[str, tuple[str, str, str, int | None, int, dict[str, int]]] = {
-    "U1": ("As Ks", "9d 9c", "Qs Js Ts 2d 3c", 4000, 500, {"ante": 1000, "play": 4000, "blind": 500000, "trips": 25000}),
+    "U1": (
+        "As Ks",
+        "9d 9c",
+        "Qs Js Ts 2d 3c",
+        4000,
+        500,
+        {"ante": 1000, "play": 4000, "blind": 500000, "trips": 25000},
+    ),
     "U2": ("Kd 7c", "Ah 4s", "Qs Jd 8h 5c 2d", 1000, 500, {"ante": 0, "play": -1000, "blind": -1000, "trips": -500}),
     "U3": ("Ad 7c", "Kh 4s", "Qs Jd 8h 5c 2d", 1000, 0, {"ante": 0, "play": 1000, "blind": 0}),
     "U4": ("Ad 3c", "Ac 2s", "Qs Qd 8h 8c Kd", 2000, 500, {"ante": 0, "play": 0, "blind": 0, "trips": -500}),
-    "U5": ("7h 7d", "Ks Kd", "7c Kc 2d 3h 9s", 3000, 500, {"ante": -1000, "play": -3000, "blind": -1000, "trips": 1500}),
+    "U5": (
+        "7h 7d",
+        "Ks Kd",
+        "7c Kc 2d 3h 9s",
+        3000,
+        500,
+        {"ante": -1000, "play": -3000, "blind": -1000, "trips": 1500},
+    ),
     "U6": ("9h 2h", "Ad Kd", "Kh 8h 5h 3c 2s", 2000, 0, {"ante": 1000, "play": 2000, "blind": 1500}),
     "U7": ("9d 4c", "Ad Kd", "Kh 8h 5h 3c 2s", None, 500, {"ante": -1000, "blind": -1000, "trips": -500}),
     "U8": ("Ad 7c", "Kh 4s", "5s 5d 8h Jc 2d", 1000, 0, {"ante": 1000, "play": 1000, "blind": 0}),

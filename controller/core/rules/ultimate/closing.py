@@ -28,7 +28,13 @@ def result(out: Out, coup: Coup, number: int) -> Settled | None:
     board = [card for card in coup.board if card is not None]
     luck: dict[Spot, int] = {spot: box.luck.get(spot, 0) for spot in SPOTS}
     played = Played(
-        box.stake("ante"), box.stake("blind"), box.stake("play"), box.stake("trips"), cards, box.folded is not None, luck
+        box.stake("ante"),
+        box.stake("blind"),
+        box.stake("play"),
+        box.stake("trips"),
+        cards,
+        box.folded is not None,
+        luck,
     )
     return settle(played, dealer, board, rules.switches(unit(out.setup)), rules.tables())
 
@@ -49,16 +55,25 @@ def countable(coup: Coup, box: Box, spot: Spot) -> bool:
 def count(out: Out, coup: Coup, fact: StakeLies) -> None:
     """``spot.counted``: what lies on a spot while the dealer takes and pays."""
     box = coup.boxes[fact.box]
-    if box.settled or fact.amount == box.counted.get(fact.spot, box.stake(fact.spot)):
-        return
     due = _due(out, coup, fact.box, fact.spot)
+    if fact.amount == box.counted.get(fact.spot, box.stake(fact.spot)):
+        return
+    wrong = _wrong(out, fact.box)
+    if box.settled and wrong is None and fact.amount <= (due or 0):
+        return  # the player picks up what is his
     data: Data = {"box": fact.box, "spot": fact.spot, "amount": fact.amount, "expected": due}
     out.hand("spot.counted", data | {"agrees": fact.amount == due}, fact.basis, fact.evidence)
-    if not unsettled_spots(out, coup, fact.box):
-        for incident in list(out.state.incidents.values()):
-            if incident.kind == "payout_wrong" and incident.facts["box"] == fact.box:
-                incidents.close(out, incident.id, "corrected")
+    if wrong is not None and not unsettled_spots(out, coup, fact.box):
+        incidents.close(out, wrong, "corrected")
+    elif box.settled and wrong is None:
+        payout_wrong(out, coup, fact.box, fact.evidence)
     settle_ready(out, coup)
+
+
+def _wrong(out: Out, number: int) -> str | None:
+    """The open incident about a box's payment."""
+    kinds = [i for i in out.state.incidents.values() if i.kind == "payout_wrong" and i.facts["box"] == number]
+    return kinds[0].id if kinds else None
 
 
 def _due(out: Out, coup: Coup, number: int, spot: Spot) -> int | None:
@@ -73,13 +88,14 @@ def unsettled_spots(out: Out, coup: Coup, number: int) -> list[Line]:
     settled, box = result(out, coup, number), coup.boxes[number]
     if settled is None:
         return []
-    return [
-        line
-        for line in settled.lines
-        if line.spot not in box.agreed
-        and box.counted.get(line.spot, line.stake) != expected(line)
-        and not (line.outcome == "push" and box.counted.get(line.spot, line.stake) < line.stake)
-    ]
+    return [line for line in settled.lines if not _as_due(box, line)]
+
+
+def _as_due(box: Box, line: Line) -> bool:
+    lies = box.counted.get(line.spot, line.stake)
+    if line.spot in box.agreed or line.outcome == "push":
+        return lies <= expected(line)  # it was right, and the player may pick it up
+    return lies == expected(line)
 
 
 def settle_ready(out: Out, coup: Coup) -> None:
@@ -144,7 +160,7 @@ def finished(out: Out, fact: Finished) -> None:
         return
     closed = unrevealed(coup)
     if closed:
-        _collected_closed(out, coup, closed, fact)
+        _collected_closed(out, closed, fact)
         return
     wrong = [n for n, box in sorted(coup.boxes.items()) if not box.settled and _disagrees(out, coup, n)]
     for number in wrong:
@@ -153,7 +169,7 @@ def finished(out: Out, fact: Finished) -> None:
         close(out, coup, fact.basis, fact.evidence)
 
 
-def _collected_closed(out: Out, coup: Coup, closed: tuple[int, ...], fact: Finished) -> None:
+def _collected_closed(out: Out, closed: tuple[int, ...], fact: Finished) -> None:
     why = f"box {', '.join(map(str, closed))} has to be opened and settled before cards are collected"
     if fact.basis != "sensor":
         refuse(out, "done", closed[0], why, fact.evidence, key="unsettled")
@@ -182,9 +198,10 @@ def payout_wrong(out: Out, coup: Coup, number: int, evidence: Sources) -> None:
     """A wrong take or pay (I-19): held before the round is closed (LT-4.1, LT-10.3 to LT-10.5)."""
     lines = unsettled_spots(out, coup, number)
     first, box = lines[0], coup.boxes[number]
-    key = WRONG.get(first.spot, "wrong_pay" if first.outcome != "lose" else "wrong_take")
+    key = "wrong_take" if first.outcome == "lose" and first.spot != "trips" else WRONG.get(first.spot, "wrong_pay")
     told = [
-        {"spot": line.spot, "expected": expected(line), "seen": box.counted.get(line.spot, line.stake)} for line in lines
+        {"spot": line.spot, "expected": expected(line), "seen": box.counted.get(line.spot, line.stake)}
+        for line in lines
     ]
     incidents.open_one(
         out,
@@ -233,4 +250,3 @@ def close(out: Out, coup: Coup, basis: Basis, evidence: Sources) -> None:
         "actions": coup.actions,
     }
     out.hand("hand.closed", data, basis, evidence)
-

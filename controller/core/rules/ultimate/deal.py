@@ -162,8 +162,8 @@ def street(out: Out, coup: Coup) -> None:
 def turn_board(out: Out, coup: Coup, fact: Turned) -> None:
     """Common cards that lay face down are turned: three, then two (LT-A9). Too early is a hold (LT-8.3, LT-9.1)."""
     closed = [(i, s) for i, s in coup.cards("board") if not s.opened]
-    due = closed[: 3 if not coup.board else 2]
-    if house(out.setup).board != "predealt" or coup.phase not in ("decide", "board") or len(due) < 2:
+    due = closed[: (3 if len(coup.board) < 3 else 5) - len(coup.board)]
+    if house(out.setup).board != "predealt" or coup.phase not in ("decide", "board") or not due:
         refuse(out, "show", None, "no common cards lie face down that could be turned now", fact.evidence)
         return
     unknown = [i for i, slot in due if slot.card is None]

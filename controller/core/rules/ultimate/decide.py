@@ -42,7 +42,9 @@ def decide(out: Out, fact: BoxDecided) -> None:
         return
     held = next((i.id for i in out.state.incidents.values() if i.holds == "seat" and i.facts["box"] == number), None)
     if held is not None:
-        refuse(out, fact.kind, number, f"incident {held} about this box has to be ruled first", fact.evidence, key="held")
+        refuse(
+            out, fact.kind, number, f"incident {held} about this box has to be ruled first", fact.evidence, key="held"
+        )
         return
     problem, amount = _judge(out, coup, box, fact)
     if problem is not None:
@@ -53,7 +55,14 @@ def decide(out: Out, fact: BoxDecided) -> None:
 
 def _not_due(out: Out, coup: Coup, number: int, box: Box, fact: BoxDecided) -> None:
     if box.dark:
-        refuse(out, fact.kind, number, "a dark box has its PLAY already and decides nothing", fact.evidence, key="dark_decides")
+        refuse(
+            out,
+            fact.kind,
+            number,
+            "a dark box has its PLAY already and decides nothing",
+            fact.evidence,
+            key="dark_decides",
+        )
     elif box.play_at:
         key = "play_touched" if box.play_at == 1 else "play_touched_later"
         why = f"PLAY of box {number} stands and may not be changed"
@@ -99,7 +108,13 @@ def _refused(out: Out, coup: Coup, number: int, box: Box, fact: BoxDecided, key:
 def accept(out: Out, coup: Coup, number: int, fact: BoxDecided, amount: int, chips: list[Data] | None = None) -> None:
     """``bet.placed`` for a PLAY, and ``box.decided``."""
     box, decision = coup.boxes[number], coup.decision
-    told: Data = {"box": number, "decision": decision, "kind": fact.kind, "amount": amount, "locked": fact.kind == "play"}
+    told: Data = {
+        "box": number,
+        "decision": decision,
+        "kind": fact.kind,
+        "amount": amount,
+        "locked": fact.kind == "play",
+    }
     if fact.kind == "play":
         multiple = fraction((amount // box.stake("ante"), 1))
         told["multiple"] = multiple
@@ -128,7 +143,9 @@ def stake_moved(out: Out, coup: Coup, fact: StakeLies) -> None:
     """Chips on a spot have changed after the deal began: a PLAY, a settlement, or what may not be (I-42)."""
     box = coup.boxes.get(fact.box)
     if box is None:
-        _irregular(out, coup, fact, "late_stake", f"box {fact.box} is not in the round: bets are placed before the deal", 0)
+        _irregular(
+            out, coup, fact, "late_stake", f"box {fact.box} is not in the round: bets are placed before the deal", 0
+        )
         return
     if closing.countable(coup, box, fact.spot):
         closing.count(out, coup, fact)
@@ -180,9 +197,7 @@ def _irregular(
         return
     box = coup.boxes.get(fact.box)
     may = allowed(coup, box) if box is not None else []
-    refuse_bet(
-        out, key, fact.box, fact.spot, fact.amount, asked, may, fact.basis, fact.evidence, excess=max(0, excess)
-    )
+    refuse_bet(out, key, fact.box, fact.spot, fact.amount, asked, may, fact.basis, fact.evidence, excess=max(0, excess))
     recorded = 0 if box is None else box.stake(fact.spot)
     incidents.open_one(
         out,

@@ -58,9 +58,7 @@ def judge(out: Out, fact: Fact, seed: bytes | None) -> bool:
 
 
 def _stake(out: Out, coup: Coup | None, fact: StakeLies) -> None:
-    strange = next(
-        (i for i in out.state.incidents.values() if i.kind == "chip_unknown" and _of(i.facts, fact)), None
-    )
+    strange = next((i for i in out.state.incidents.values() if i.kind == "chip_unknown" and _of(i.facts, fact)), None)
     if fact.strange and strange is None and out.state.session is not None:
         incidents.open_one(
             out,

@@ -22,7 +22,7 @@ def turned(out: Out, fact: Turned) -> None:
         dealer(out, coup, fact)
     elif fact.place == "next" and coup.phase == "settle":
         _rest(out, coup, fact)
-    elif fact.place in ("board", "next") and coup.cards("board") and coup.phase in ("decide", "board"):
+    elif fact.place in ("board", "next") and any(not slot.opened for _, slot in coup.cards("board")):
         deal.turn_board(out, coup, fact)
     else:
         _dealer_early(out, coup, fact)

@@ -15,12 +15,12 @@ Trouble = tuple[str, str, int | None]
 
 
 def attest(out: Out, fact: HandAttested, seed: bytes | None) -> bool:
-    """HAND: shuffled, the cut offered and made (the key does not say by whom), no more bets. True if the seed is used."""
+    """HAND: shuffled, cut offered and made (the key does not say by whom), no more bets. True if the seed is used."""
     return no_more_bets(out, seed, fact.basis, fact.evidence, shuffled=True, offered=True, cut="")
 
 
 def command(out: Out, asked: Command, seed: bytes | None) -> bool:
-    """``no_more_bets``: shuffled?, cut_offered?, cut_by? (``player`` ``dealer`` ``inspector``). True if the seed is used.
+    """``no_more_bets``: shuffled?, cut_offered?, cut_by? (``player`` ``dealer`` ``inspector``). True: the seed is used.
 
     What is left out counts where it has been attested before (``attest`` with LT-1.3, LT-1.4, LT-1.5).
     """
