@@ -9,6 +9,7 @@ from typing import Any
 
 from controller.errors import FeltError, LocalError
 from controller.software import VERSION
+from controller.tablecli import add_table_commands
 
 OK, REFUSED, USAGE, UNREACHABLE, UNSOUND = 0, 1, 2, 3, 4
 EXIT_CODES = """\
@@ -19,7 +20,6 @@ exit codes:
   3  no daemon answers
   4  verify: the ledger is not what was written
 """
-ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -158,55 +158,6 @@ def _rules(args: argparse.Namespace) -> int:
     return OK
 
 
-# ---------------------------------------------------------------- commands to a running table
-
-
-def _tell(args: argparse.Namespace) -> int:
-    from controller.client import ask, told  # noqa: PLC0415
-
-    if args.socket is None and args.config is None:
-        raise LocalError("--socket", None, "say which table: --socket PATH, or -c FILE")
-    path = args.socket
-    if path is None:
-        from controller.settings import socket_path  # noqa: PLC0415
-
-        path = socket_path(args.config)
-    request = {"command": args.command, "args": _arguments(args), "by": args.by, "role": args.role}
-    answer = ask(path, request | {"reason": args.reason})
-    if args.json:
-        print(json.dumps(answer, ensure_ascii=False, indent=2))
-    else:
-        print(told(answer), file=sys.stdout if answer["ok"] else sys.stderr)
-    if answer["ok"]:
-        return OK
-    return REFUSED if "refused" in answer else USAGE
-
-
-def _arguments(args: argparse.Namespace) -> dict[str, Any]:
-    """What the command says, without what nobody said."""
-    given = {name: getattr(args, name) for name in args.names if getattr(args, name) is not None}
-    limits = {name: given.pop(name) for name in LIMITS if name in given}
-    if limits:
-        given["limits"] = limits
-    if given.get("stack") == "unknown":
-        given["stack"] = None
-    if "as_role" in given:
-        given["role"] = given.pop("as_role")
-    if "card" in given:
-        given["args"] = {"card": given.pop("card")}
-    return given
-
-
-AMOUNTS = ("small_blind", "big_blind", "ante", "small_bet", "big_bet", "table_min", "straddle")
-LIMITS = (*AMOUNTS, "ante_kind", "structure")
-
-
-def _stack(text: str) -> int | str:
-    if text != "unknown" and not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number of minor units, or `unknown`")
-    return text if text == "unknown" else int(text)
-
-
 def _speed(text: str) -> float:
     speed = float(text)
     if not 0.1 <= speed <= 1000:
@@ -258,79 +209,8 @@ def _parser() -> argparse.ArgumentParser:
     rules.add_argument("--profile", required=True, metavar="NAME|FILE", help="a shipped profile, or a .toml file")
     rules.add_argument("--explain", action="store_true", help="each value, the file that set it, the rules it decides")
     rules.add_argument("--json", action="store_true")
-    _add_table_commands(add)
+    add_table_commands(add)
     return parser
-
-
-def _add_table_commands(add: Any) -> None:
-    def command(name: str, help_: str, *names: str) -> argparse.ArgumentParser:
-        added: argparse.ArgumentParser = add(name, help_, _tell)
-        added.set_defaults(names=names)
-        where = added.add_argument_group("which table")
-        where.add_argument("--socket", type=Path, metavar="PATH")
-        where.add_argument("-c", "--config", type=Path, metavar="FILE")
-        who = added.add_argument_group("who says so")
-        who.add_argument("--by", default="", metavar="STAFF", help="a person who is logged in")
-        who.add_argument("--role", default="", choices=("", *ROLES), metavar="ROLE")
-        who.add_argument("--reason", default="", metavar="TEXT")
-        added.add_argument("--json", action="store_true")
-        return added
-
-    def limits(parser: argparse.ArgumentParser) -> None:
-        group = parser.add_argument_group("limits, in minor units")
-        for name in AMOUNTS:
-            group.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N")
-        group.add_argument("--ante-kind", choices=("each", "big_blind"))
-        group.add_argument("--structure", choices=("no_limit", "pot_limit", "fixed_limit"))
-
-    command("status", "show the table")
-    opened = command("open", "open the table", "button", *LIMITS)
-    opened.add_argument("--button", type=int, metavar="SEAT")
-    limits(opened)
-    command("close", "close the table")
-    seat = command("seat", "a player takes a seat", "seat", "stack", "player")
-    seat.add_argument("seat", type=int)
-    seat.add_argument("stack", type=_stack, nargs="?", help="minor units, or `unknown`; default 0")
-    seat.add_argument("--player", metavar="PSEUDONYM")
-    leave = command("leave", "a player leaves", "seat")
-    leave.add_argument("seat", type=int)
-    away = command("away", "a player is away: not dealt in, blinds are missed", "seat")
-    away.add_argument("seat", type=int)
-    back = command("back", "a player is back: posts what was missed, or waits", "seat", "waits")
-    back.add_argument("seat", type=int)
-    back.add_argument("--waits", action="store_true", default=None, help="for the big blind")
-    straddle = command("straddle", "the player left of the big blind posts a straddle", "seat")
-    straddle.add_argument("seat", type=int)
-    announce = command("announce", "the dealer announces who wins", "seats")
-    announce.add_argument("seats", type=int, nargs="+")
-    for name, help_ in (("push", "chips went from the pot to a seat"), ("tip", "a winner tips the dealers")):
-        paid = command(name, help_, "seat", "amount")
-        paid.add_argument("seat", type=int)
-        paid.add_argument("amount", type=int, help="minor units")
-    rake = command("rake", "the rake went into its box", "amount")
-    rake.add_argument("amount", type=int, help="minor units")
-    buyin = command("buyin", "a player buys chips", "seat", "amount", "means")
-    buyin.add_argument("seat", type=int)
-    buyin.add_argument("amount", type=int, help="minor units")
-    buyin.add_argument("--means", choices=("cash", "chips", "voucher", "marker"))
-    button = command("button", "place the button", "seat", "how")
-    button.add_argument("seat", type=int)
-    button.add_argument("--how", choices=("draw", "corrected"))
-    login = command("login", "a person takes a function", "staff", "as_role")
-    login.add_argument("staff")
-    login.add_argument("as_role", choices=ROLES, metavar="role")
-    logout = command("logout", "a person leaves", "staff")
-    logout.add_argument("staff")
-    rule = command("rule", "rule on an incident", "incident", "ruling", "card")
-    rule.add_argument("incident", help="its id, or its code where one is open")
-    rule.add_argument("ruling", nargs="?", default="proposed")
-    rule.add_argument("--card", help="with name_card: rank and suit, for example As")
-    settings = command("settings", "change the limits between hands", *LIMITS)
-    limits(settings)
-    attest = command("attest", "give one's word for what no sensor sees", "rule", "statement", "scope")
-    attest.add_argument("rule", help="rule id, for example HR-10.2")
-    attest.add_argument("statement", nargs="?")
-    attest.add_argument("--scope", choices=("shift", "hand"))
 
 
 if __name__ == "__main__":

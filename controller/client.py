@@ -80,6 +80,11 @@ def picture(status: Mapping[str, Any]) -> str:
         f"incident {open_['incident']} {open_['code']} {open_['kind']}: proposed {open_['proposed']}"
         for open_ in status["incidents"]
     ]
+    lines += [
+        f"missing: {one['asked']}" + (f" ({', '.join(one['rules'])})" if one["rules"] else "")
+        for one in status["missing"]
+        if one["reaction"] == "BLOCK"
+    ]
     lines += [f"staff {staff}: {role}" for staff, role in status["staff"].items()]
     lines += [f"device {name}: {state}" for name, state in status["devices"].items()]
     return "\n".join(lines)

@@ -194,7 +194,8 @@ def _frozen(read: ProfileFile) -> Profile:
         )
         effective["rake"] = list(astuple(rake))
     text = json.dumps(effective, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    plain = read.model_dump(exclude={"schema_", "rake", "structures", "may_rule", "requires", "approvals"} | ultimateprofile.KEYS)
+    lists = {"structures", "may_rule", "requires", "approvals"}
+    plain = read.model_dump(exclude={"schema_", "rake"} | lists | ultimateprofile.KEYS)
     return Profile(
         **plain,
         structures=tuple(read.structures),

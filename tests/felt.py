@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from controller.core.cards import DECK
 from controller.core.facts import CardCame, Declared, Fact, Finished, HandAttested, Shown
@@ -66,14 +66,14 @@ class Felt:
     def say(self, name: str, role: str = "manager", reason: str = "test", /, **args: Any) -> list[Record]:
         return self.do(Command(name, args, "s-01", role, reason))
 
-    def open(self, stacks: Sequence[int | None], button: int | None = None) -> "Felt":
+    def open(self, stacks: Sequence[int | None], button: int | None = None) -> Self:
         """Seats 1.. with these stacks; the button on the last seat, so that seat 1 is left of it."""
         self.say("open", button=button or len(stacks))
         for seat, stack in enumerate(stacks, 1):
             self.say("seat", seat=seat, stack=stack)
         return self
 
-    def deal(self, holes: dict[int, str] | None = None, board: str = "", dead: str = "") -> "Felt":
+    def deal(self, holes: dict[int, str] | None = None, board: str = "", dead: str = "") -> Self:
         """HAND and every closed card; ``holes`` fixes some seats' cards, ``board`` is kept for later streets."""
         self.session.seed(bytes(32))
         self.do(HandAttested())
@@ -90,7 +90,7 @@ class Felt:
         self._board = _cards(board) or [spare.pop() for _ in range(5)]
         return self
 
-    def street(self, burn: bool = True) -> "Felt":
+    def street(self, burn: bool = True) -> Self:
         """The burn and the cards of the next street."""
         hand = self.hand
         count = 3 if hand.street == "preflop" else 1
@@ -100,7 +100,7 @@ class Felt:
             self.do(CardCame("next", self._board.pop(0)))
         return self
 
-    def act(self, *words: str) -> "Felt":
+    def act(self, *words: str) -> Self:
         """``f`` fold, ``k`` check, ``c`` call, ``b600``/``r1600`` to that total, ``a`` all-in."""
         names = {"f": "fold", "k": "check", "c": "call", "b": "bet", "r": "raise", "a": "all_in"}
         for word in words:
@@ -123,12 +123,12 @@ class Felt:
         hand = self.session.state.hand
         return None if hand is None else deepcopy(replace(hand, n=0, t_ms=0, breaches=(), before=None))
 
-    def show(self, *seats: int) -> "Felt":
+    def show(self, *seats: int) -> Self:
         for seat in seats:
             self.do(Shown(seat))
         return self
 
-    def done(self) -> "Felt":
+    def done(self) -> Self:
         self.do(Finished())
         return self
 

@@ -52,6 +52,8 @@ LIMITS = ("ante", "ante_kind", "structure", "small_bet", "big_bet", "table_min",
 def limits_of(data: Data) -> Limits:
     """Limits as they stand in a record."""
     known = {name: data[name] for name in LIMITS if name in data}
+    if not data.get("announced", True):
+        known["structure"] = None  # the profile's own mode is played; nobody has named it (BG-6.1)
     return Limits(data["small_blind"], data["big_blind"], **known)
 
 
@@ -189,7 +191,8 @@ def _device_lost(state: State, record: Record) -> None:
 
 
 def _tray_counted(state: State, record: Record) -> None:
-    state.tray = tuple((line["denomination"], line["count"]) for line in record.data["lines"])
+    if record.data.get("number") is None:  # what antennas saw; a count that people signed is kept by the floor
+        state.tray = tuple((line["denomination"], line["count"]) for line in record.data["lines"])
 
 
 def _hand_started(state: State, record: Record) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from controller.core import system
 from controller.core.conflict import conflict
 from controller.core.facts import Fact
+from controller.core.floor import conditions
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.rules import acting
@@ -89,6 +90,19 @@ class Table:
         elif isinstance(reading, DeviceConflict):
             conflict(self.session.out, reading)
 
+    def _missing(self) -> list[dict[str, Any]]:
+        """What is missing before the table opens or the next hand begins, with the rules that ask for it."""
+        out = self.session.out
+        return [
+            {
+                "what": one.key,
+                "rules": list(one.rules or out.rules(one.key)),
+                "reaction": one.reaction,
+                "asked": one.asked,
+            }
+            for one in conditions.missing(out)
+        ]
+
     def status(self) -> dict[str, Any]:
         """A JSON-shaped picture for the people at the table. Never a closed card."""
         state = self.session.state
@@ -106,6 +120,7 @@ class Table:
                 for i in state.incidents.values()
             ],
             "devices": {name: "lost" if name in state.lost else "up" for name in sorted(state.devices)},
+            "missing": self._missing(),
             "hand": None,
         }
         if hand is not None:

@@ -41,7 +41,7 @@ def _opened(state: "State", record: Record) -> None:
     )
 
 
-def _closed(state: "State", _record: Record) -> None:
+def _closed(state: "State", record: Record) -> None:
     old = state.floor
     state.attested = set()
     state.floor = Floor(counts=old.counts, deck=old.deck, deck_out=old.deck_out)
@@ -132,7 +132,7 @@ def _moves(state: "State", amount: int) -> None:
     floor.tray = None if floor.tray is None else floor.tray + amount
 
 
-def _hand_started(state: "State", _record: Record) -> None:
+def _hand_started(state: "State", record: Record) -> None:
     floor = state.floor
     floor.this_hand, floor.closer = set(), None
     floor.overrides = {rule: until for rule, until in floor.overrides.items() if until != "hand"}

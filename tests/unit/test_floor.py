@@ -1,0 +1,519 @@
+"""The table beside its hands: what must be on record, and what bars the way until it is."""
+
+from typing import Any
+
+import pytest
+
+from controller.core.errors import BadCommand
+from controller.core.facts import Finished, HandAttested
+from controller.core.floor.button import drawn
+from controller.core.session import Session
+from controller.core.setup import Limits
+from controller.core.table import Table
+from tests.felt import RS, Felt, setup, through_json
+from tests.house import CHIPS, House
+
+STACKS = [1000, 1000, 1000]
+
+
+def hand(felt: Felt) -> list[str]:
+    """HAND; the first rule of each breach that bars it."""
+    felt.session.seed(bytes(32))
+    felt.do(HandAttested())
+    return [r.data["rules"][0] for r in felt.last if r.type == "breach.noted"]
+
+
+def same_after_restart(felt: Felt) -> None:
+    assert Session.restore(felt.setup, through_json(felt.records)).state == felt.session.state
+
+
+# --- opening -------------------------------------------------------------------------------------------------
+
+
+def test_a_croatian_table_opens_step_by_step_and_says_what_is_missing() -> None:
+    felt = House("hr_thp")
+    felt.say("open")
+    assert [(b["rules"][0], b["reaction"]) for b in felt.breaches] == [
+        ("HR-4.1", "BLOCK"),
+        ("HR-4.1", "BLOCK"),
+        ("HR-23.1", "INFO"),
+        ("HR-20.2", "FLAG"),
+        ("HR-11.1", "INFO"),
+    ]
+    assert felt.session.state.session is None
+    felt.prepare().say("open")
+    assert not felt.breaches
+    opened = felt.all("table.opened")[0]
+    assert opened["opener"] == felt.all("tray.counted")[0]["count"]
+    assert opened["limits"]["buy_in"] == {"min": 1000, "max": 1000, "exact": True}
+    felt.say("seat", seat=1, stack=1000)
+    assert felt.broken == ["HR-3.1", "HR-3.2"]
+    felt.seat_all(STACKS)
+    assert felt.all("seat.taken")[0]["age_and_identity_checked_by"] == {"staff": "s-01", "role": "manager"}
+    assert hand(felt) == ["HR-10.2", "HR-10.4"]
+    felt.say("deck", do="verify")
+    assert hand(felt) == ["HR-10.4"]
+    felt.draw(2)
+    assert felt.session.state.button == 2
+    assert not hand(felt)
+    assert felt.all("hand.started")[0]["button"] == 2
+    same_after_restart(felt)
+
+
+def test_what_is_attested_for_the_shift_seats_everybody() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("attest", rules=["HR-3.1", "HR-3.2"])
+    felt.say("open")
+    felt.say("seat", seat=1, stack=1000)
+    assert not felt.breaches
+
+
+def test_status_names_what_is_missing() -> None:
+    table = Table(House("hr_thp").setup)
+    missing = table.status()["missing"]
+    assert (missing[0]["rules"], missing[0]["reaction"]) == (["HR-4.1"], "BLOCK")
+    assert "feltd attest HR-4.1" in missing[0]["asked"]
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    table.session = felt.session
+    assert [one["rules"][0] for one in table.status()["missing"] if one["rules"]] == ["HR-10.1", "HR-10.2", "HR-10.4"]
+
+
+def test_51_cards_bar_the_deal_and_the_missing_card_is_sealed() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    felt.seat_all(STACKS)
+    felt.say("deck", do="verify", count=51, missing=["Qh"])
+    assert felt.broken == ["HR-10.2"]
+    verified = felt.last[0]
+    assert (verified.data["ok"], verified.data["count"]) == (False, 51)
+    assert "Qh" not in str(verified.data)
+    assert verified.secret == {"missing": ["Qh"], "extra": []}
+    assert "HR-4.2" in hand(felt)
+    felt.say("deck", do="change", new="deck-2", because="damaged")
+    felt.say("deck", do="verify")
+    felt.draw(1)
+    assert not hand(felt)
+    assert felt.all("hand.started")[0]["deck"] == "deck-2"
+    same_after_restart(felt)
+
+
+def test_a_deck_is_laid_face_up_before_two_players_and_again_after_a_change() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    felt.say("seat", seat=1, stack=1000, checked=True)
+    felt.say("deck", do="verify")
+    assert felt.broken == ["HR-10.2"]
+    assert not felt.all("deck.verified")
+    felt.seat_all([1000, 1000])
+    felt.say("deck", do="verify")
+    felt.draw(1)
+    felt.say("deck", do="change", new="deck-2")
+    assert hand(felt) == ["HR-10.2"]
+    felt.say("deck", do="verify", before=[1, 2])
+    assert not hand(felt)
+
+
+@pytest.mark.parametrize(
+    ("cards", "seat"),
+    [
+        (["7h", "3s", "3c", "Ad", "3h"], 3),
+        (["2s", "2h", "2c", "2d"], 4),
+        (["Ah", "Ad", "Ks"], 3),
+    ],
+)
+def test_the_lowest_card_of_the_weakest_suit_gets_the_button(cards: list[str], seat: int) -> None:
+    assert drawn(dict(enumerate(cards, 1)), "lowest_card") == seat
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    felt.seat_all([1000] * len(cards))
+    felt.say("deck", do="verify")
+    felt.say("button", draw=[{"seat": n, "card": card} for n, card in enumerate(cards, 1)], collected=52)
+    placed = felt.all("button.placed")[0]
+    assert (placed["seat"], placed["how"], len(placed["draw"])) == (seat, "draw", len(cards))
+
+
+def test_the_highest_card_gets_it_where_no_rule_says_otherwise() -> None:
+    assert drawn({1: "Kd", 2: "As", 3: "Ah"}, "highest_card") == 2
+    felt = House("bg_holdem").staff()
+    felt.say("open")
+    felt.seat_all(STACKS)
+    felt.say("button", draw=[{"seat": 1, "card": "Kd"}, {"seat": 2, "card": "9s"}, {"seat": 3, "card": "9h"}])
+    assert felt.session.state.button == 1
+
+
+def test_a_button_put_elsewhere_than_drawn_is_held_for_a_person() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    felt.seat_all(STACKS)
+    felt.say("deck", do="verify")
+    cards = [{"seat": 1, "card": "7h"}, {"seat": 2, "card": "3s"}, {"seat": 3, "card": "3c"}]
+    felt.say("button", draw=cards, seat=2, collected=52)
+    incident = felt.all("incident.opened")[0]
+    assert (incident["code"], incident["rules"], incident["proposed"]["ruling"]) == (
+        "I-25", ["HR-10.6", "HR-8.2"], "move_button",
+    )  # fmt: skip
+    assert hand(felt) == ["HR-22.1"]
+    felt.say("rule", incident="I-25", ruling="stands")
+    assert felt.all("incident.ruled")[0]["against_rules"] == ["HR-10.6", "HR-8.2"]
+    assert felt.session.state.button == 2
+    same_after_restart(felt)
+
+
+def test_every_player_draws_one_card_and_the_cards_are_counted_back() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    felt.seat_all(STACKS)
+    felt.say("deck", do="verify")
+    cards = [{"seat": 1, "card": "7h"}, {"seat": 2, "card": "3s"}]
+    felt.say("button", draw=cards)
+    assert felt.broken == ["HR-10.4"]
+    with pytest.raises(BadCommand, match="once"):
+        felt.say("button", draw=[*cards, {"seat": 3, "card": "7h"}])
+    felt.say("button", draw=[*cards, {"seat": 3, "card": "9c"}])
+    assert hand(felt) == ["HR-A20"]
+    felt.say("deck", do="verify", method="count")
+    assert not hand(felt)
+
+
+def test_a_table_that_is_open_again_begins_from_the_start() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    felt.by("s-1", "dealer", "close", lines=CHIPS, **{"with": "s-3"})
+    assert felt.session.state.session is None
+    felt.say("open")
+    assert [b["rules"][0] for b in felt.breaches if b["reaction"] == "BLOCK"] == ["HR-4.1", "HR-4.1"]
+    same_after_restart(felt)
+
+
+# --- people --------------------------------------------------------------------------------------------------
+
+
+def test_a_bulgarian_hand_needs_dealer_inspector_and_mode() -> None:
+    felt = House("bg_holdem")
+    felt.say("open", button=1)
+    felt.seat_all(STACKS)
+    assert hand(felt) == ["BG-1.2", "BG-1.3", "BG-6.1"]
+    felt.staff()
+    felt.say("settings", limits={"small_blind": 50, "big_blind": 100, "structure": "pot_limit"})
+    assert not hand(felt)
+    started = felt.all("hand.started")[0]
+    assert (started["dealer"], started["inspector"]) == (
+        {"staff": "s-1", "role": "dealer"},
+        {"staff": "s-2", "role": "inspector"},
+    )
+    assert started["structure"] == "pot_limit"
+
+
+def test_an_inspector_who_leaves_bars_the_next_hand_and_not_this_one() -> None:
+    felt = House("bg_holdem").ready(STACKS).deal()
+    felt.say("logout", staff="s-2")
+    felt.act("f", "f").done()
+    assert hand(felt) == ["BG-1.3"]
+
+
+def test_too_many_tables_for_one_inspector_are_noted() -> None:
+    felt = House("bg_holdem")
+    felt.say("login", staff="s-2", role="inspector", tables=4)
+    assert not felt.breaches
+    felt.say("login", staff="s-2", role="inspector", tables=5)
+    assert [(b["rules"][0], b["reaction"]) for b in felt.breaches] == [("BG-A1", "INFO")]
+
+
+def test_a_handover_names_who_is_relieved_and_the_count() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    felt.by("s-1", "dealer", "count", reason="close", lines=CHIPS, **{"with": "s-3"})
+    felt.say("login", staff="s-4", role="dealer", relieves="s-1")
+    assigned = felt.all("staff.assigned")[-1]
+    assert assigned["relieves"] == {"staff": "s-1", "role": "dealer"}
+    assert assigned["count"] == felt.all("tray.counted")[-1]["count"]
+    assert "s-1" not in felt.session.state.staff
+    with pytest.raises(BadCommand, match="relieves"):
+        felt.say("login", staff="s-5", role="dealer", relieves="s-1")
+
+
+# --- seats and chips -----------------------------------------------------------------------------------------
+
+
+def test_the_twelfth_bulgarian_player_gets_no_seat() -> None:
+    felt = House("bg_holdem", seats=12).ready([1000] * 11)
+    felt.say("seat", seat=12, stack=1000)
+    assert felt.broken == ["BG-2.6"]
+    assert 12 not in felt.session.state.seats
+
+
+def test_buy_in_exact_at_least_and_topped_up_to_the_most() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    for stack in (900, 1100):
+        felt.say("seat", seat=1, stack=stack, checked=True)
+        assert felt.broken == ["HR-9.2"]
+    felt.say("seat", seat=1, checked=True)
+    felt.say("buyin", seat=1, amount=1000)
+    assert not felt.breaches
+    felt.say("buyin", seat=1, amount=1)
+    assert felt.broken == ["HR-A4"]
+    loose = House("hr_thp_customary").prepare()
+    loose.say("open")
+    loose.say("seat", seat=1, stack=900, checked=True)
+    assert loose.broken == ["HR-9.2"]
+    loose.say("seat", seat=1, stack=3000, checked=True)
+    assert [(b["rules"][0], b["reaction"]) for b in loose.breaches] == [("HR-A2", "INFO")]
+    loose.say("buyin", seat=1, amount=500)
+    assert loose.session.state.seats[1].stack == 3500
+
+
+def test_chips_bought_in_a_hand_lie_behind_until_it_ends() -> None:
+    felt = House("hr_thp").ready(STACKS).deal()
+    felt.say("buyin", seat=1, amount=500)
+    assert felt.broken == ["HR-9.4"]
+    assert not felt.all("chips.bought")[3:]
+    felt.say("buyin", seat=1, amount=500, done=True)
+    assert [(b["rules"][0], b["reaction"]) for b in felt.breaches] == [("HR-9.4", "FLAG")]
+    assert felt.all("chips.bought")[-1]["when"] == "deferred"
+    assert felt.hand.stack[1] == 950
+    same_after_restart(felt)
+    felt.act("f", "f").done()
+    assert felt.session.state.seats[1].stack == 1450
+    same_after_restart(felt)
+
+
+def test_chips_become_cash_at_the_desk_and_nowhere_else() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    felt.say("leave", seat=1)
+    felt.by("s-9", "cage", "redeem", amount=1000)
+    assert not felt.breaches
+    assert felt.all("chips.redeemed")[0]["place"] == "desk"
+    felt.by("s-1", "dealer", "redeem", amount=100, place="table")
+    assert [(b["rules"], b["reaction"]) for b in felt.breaches] == [(["HR-6.5", "HR-A19"], "FLAG")]
+    felt.by("s-9", "cage", "redeem", amount=400, seat=2)
+    assert felt.broken == ["CM-22"]
+    assert felt.session.state.seats[2].stack == 600
+    with pytest.raises(BadCommand, match="600"):
+        felt.by("s-9", "cage", "redeem", amount=700, seat=2)
+    felt.deal()
+    felt.by("s-9", "cage", "redeem", amount=100, seat=2)
+    assert felt.broken == ["HR-9.3"]
+    same_after_restart(felt)
+
+
+def test_chips_are_changed_at_equal_value_only() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    felt.say("change", given=CHIPS, taken=CHIPS, seat=1)
+    assert felt.last[0].type == "chips.changed"
+    with pytest.raises(BadCommand, match="equal value"):
+        felt.say("change", given=CHIPS, taken=[{"denomination": 1, "count": 1}])
+
+
+# --- settings, shift, day ------------------------------------------------------------------------------------
+
+
+def test_limits_change_between_hands_by_a_supervisor_and_the_sign_follows() -> None:
+    felt = House("hr_thp").ready(STACKS).deal()
+    new = {"small_blind": 100, "big_blind": 200}
+    felt.say("settings", limits=new)
+    assert felt.broken == ["HR-20.1"]
+    felt.act("f", "f").done()
+    felt.by("s-1", "dealer", "settings", limits=new)
+    assert felt.broken == ["HR-20.1"]
+    felt.say("settings", limits=new)
+    assert [(b["rules"][0], b["reaction"]) for b in felt.breaches] == [("HR-20.2", "FLAG")]
+    felt.say("attest", rules=["HR-20.2"], shows={"small_blind": 50, "big_blind": 100})
+    assert felt.broken == ["HR-20.2"]
+    assert "HR-20.2" not in felt.session.state.attested
+    felt.say("attest", rules=["HR-20.2"], shows=new)
+    assert "HR-20.2" in felt.session.state.attested
+    felt.say("settings", limits=new | {"ante": 10}, displayed=True)
+    assert not felt.breaches
+
+
+def test_a_shift_change_is_counted_and_attestations_of_the_old_one_lapse() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    felt.say("attest", rules=["HR-3.1", "HR-3.2"])
+    felt.say("shift", shift="2")
+    assert felt.broken == ["HR-4.1"]
+    felt.by("s-3", "chief_inspector", "shift", shift="2", lines=CHIPS, **{"with": "s-1"})
+    state = felt.session.state
+    assert (state.shift, state.attested) == ("2", set())
+    assert [c["reason"] for c in felt.all("tray.counted")] == ["open", "shift"]
+    felt.say("seat", seat=4, stack=1000)
+    assert felt.broken == ["HR-3.1", "HR-3.2"]
+    felt.say("buyin", seat=1, amount=1, done=True)
+    same_after_restart(felt)
+    assert not hand(felt)
+
+
+def test_the_gaming_day_goes_on_with_the_shift_and_hands_count_from_one() -> None:
+    felt = Felt().open([5000, 5000]).deal().act("f").done()
+    day = felt.session.state.day
+    felt.at += 86_400 * 1_000_000_000
+    felt.say("shift", shift="2")
+    state = felt.session.state
+    assert state.day > day
+    assert state.hands_today == 0
+    felt.deal()
+    assert felt.all("hand.started")[-1]["number"] == 1
+    assert felt.records[-1].day == state.day
+    same_after_restart(felt)
+
+
+# --- closing -------------------------------------------------------------------------------------------------
+
+
+def test_a_table_closes_with_a_count_that_two_sign() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    felt.say("close")
+    assert felt.session.state.session is not None
+    assert [b["what"] for b in felt.breaches] == ["no_closing_count"]
+    felt.by("s-1", "dealer", "close", lines=CHIPS)
+    assert [b["what"] for b in felt.breaches] == ["one_signature", "no_closing_count"]
+    felt.by("s-1", "dealer", "close", lines=CHIPS, **{"with": "s-3"})
+    closed = felt.all("table.closed")[0]
+    assert closed["closer"] == felt.all("tray.counted")[-1]["count"]
+    assert [person["role"] for person in closed["by"]] == ["dealer", "chief_inspector"]
+    assert felt.all("tray.counted")[-1]["variance"] == 0
+    same_after_restart(felt)
+
+
+def test_a_float_that_differs_from_the_book_is_looked_at_before_the_table_closes() -> None:
+    felt = House("hr_thp_customary").ready(STACKS)
+    felt.say("buyin", seat=1, amount=500)
+    felt.by("s-1", "dealer", "close", lines=[{"denomination": 1, "count": 4400}], **{"with": "s-3"})
+    counted = felt.all("tray.counted")[-1]
+    assert (counted["expected"], counted["total"], counted["variance"]) == (4500, 4400, -100)
+    assert felt.all("incident.opened")[-1]["code"] == "I-31"
+    assert felt.all("tray.differs")[0]["incident"] == felt.all("incident.opened")[-1]["incident"]
+    assert not felt.all("table.closed")
+    felt.say("rule", incident="I-31", ruling="accept")
+    felt.say("close")
+    assert felt.all("table.closed")
+
+
+def test_a_count_names_known_chips_and_a_second_person_who_is_there() -> None:
+    felt = House("hr_thp").prepare()
+    for args, field in (
+        ({"lines": [{"denomination": 7, "count": 1}]}, "lines.denomination"),
+        ({"lines": CHIPS, "with": "s-99"}, "with"),
+        ({"lines": CHIPS, "with": "s-01"}, "with"),
+        ({}, "lines"),
+        ({"lines": CHIPS, "reason": "fun"}, "reason"),
+    ):
+        with pytest.raises(BadCommand) as error:
+            felt.say("count", **args)
+        assert error.value.field == field
+
+
+# --- overrides and reports -----------------------------------------------------------------------------------
+
+
+def test_who_may_lets_play_go_on_against_a_block_for_one_hand() -> None:
+    felt = House("bg_holdem").ready(STACKS)
+    felt.say("logout", staff="s-2")
+    assert hand(felt) == ["BG-1.3"]
+    felt.by("s-1", "dealer", "override", rules=["BG-1.3"])
+    assert felt.broken == ["CM-23"]
+    assert hand(felt) == ["BG-1.3"]
+    felt.by("s-9", "manager", "override", "the inspector is on the way", rules=["BG-1.3"])
+    used = felt.all("override.used")[0]
+    assert (used["rules"], used["until"], used["by"]["staff"]) == (["BG-1.3"], "hand", "s-9")
+    felt.deal().act("f", "f").done()
+    assert hand(felt) == ["BG-1.3"]
+    same_after_restart(felt)
+
+
+def test_an_override_needs_a_reason_and_a_rule_that_can_be_set_aside() -> None:
+    felt = House("bg_holdem").ready(STACKS)
+    with pytest.raises(BadCommand, match="reason"):
+        felt.by("s-9", "manager", "override", "", rules=["BG-1.3"])
+    with pytest.raises(BadCommand, match="no person can set this aside"):
+        felt.by("s-9", "manager", "override", "why not", rules=["BG-5.13"])
+
+
+def test_what_a_person_reports_is_noted_and_a_block_bars_the_next_hand() -> None:
+    felt = House("bg_holdem").ready(STACKS)
+    felt.say("report", rule="BG-5.14", seat=2)
+    assert [(b["rules"], b["reaction"], b["seat"]) for b in felt.breaches] == [(["BG-5.14"], "FLAG", 2)]
+    felt.say("report", rule="BG-4.4")
+    assert hand(felt) == ["BG-4.4"]
+    same_after_restart(felt)
+    felt.say("attest", rule="BG-4.4")
+    assert not hand(felt)
+    with pytest.raises(BadCommand, match="sees by itself"):
+        felt.say("report", rule="BG-6.2")
+    with pytest.raises(BadCommand, match="this table's text"):
+        felt.say("report", rule="HR-11.1")
+
+
+def test_a_fouled_deck_leaves_the_table() -> None:
+    felt = Felt().open([5000, 5000]).deal({1: "AsKs"}).act("c", "k")
+    felt.street()
+    felt.do(HandAttested())
+    state = felt.session.state
+    state.floor.deck_out = True
+    felt.act("k", "k").street().act("k", "k").street().act("k", "k").show(1, 2)
+    felt.do(Finished())
+    assert hand(felt) == ["CM-12"]
+    felt.say("deck", do="change", new="d2", because="fouled")
+    assert not hand(felt)
+
+
+def test_a_person_says_what_cannot_be_read_and_nothing_changes() -> None:
+    felt = House("hr_thp").ready(STACKS)
+    before = felt.session.state
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("deck", {"do": "burn"}),
+        ("deck", {"do": "verify", "before": [9]}),
+        ("deck", {"do": "verify", "missing": ["Xx"]}),
+        ("button", {"draw": []}),
+        ("button", {"seat": 40}),
+        ("attest", {"rules": []}),
+        ("attest", {"rule": "HR-3.1", "statement": "Not A Key"}),
+        ("attest", {"rules": ["HR-20.2"], "shows": 7}),
+        ("seat", {"seat": 4, "checked": "yes"}),
+        ("shift", {"shift": "1"}),
+        ("change", {"given": CHIPS}),
+        ("override", {"rules": ["HR-10.2"], "until": "ever"}),
+        ("login", {"staff": "s-8", "role": "king"}),
+        ("login", {"staff": "s-8", "role": "dealer", "tables": 0}),
+        ("dance", {}),
+    ]
+    for name, args in wrong:
+        records = len(felt.records)
+        with pytest.raises(BadCommand):
+            felt.say(name, **args)
+        assert len(felt.records) == records
+    assert felt.session.state == before
+
+
+# --- the button between and in hands --------------------------------------------------------------------------
+
+
+def test_a_button_that_was_not_moved_is_held_before_the_hand() -> None:
+    felt = House("hr_thp").ready(STACKS, 3).deal().act("f", "f").done()
+    felt.say("button", seat=3, how="lies")
+    incident = felt.all("incident.opened")[-1]
+    assert (incident["rules"], incident["facts"]) == (["HR-17.1", "CM-18"], {"belongs": 1, "lies": 3})
+    felt.say("rule", incident="I-25", ruling="proposed")
+    felt.say("button", seat=1, how="lies")
+    assert not felt.last
+    felt.deal()
+    assert felt.all("hand.started")[-1]["button"] == 1
+
+
+def test_a_wrong_button_is_put_right_before_substantial_action_and_stands_after_it() -> None:
+    felt = Felt(setup(profile=RS)).open([5000, 5000, 5000]).deal()
+    felt.say("button", seat=1, how="lies")
+    assert felt.all("incident.opened")[-1]["holds"] == "hand"
+    felt.say("rule", incident="I-25", ruling="proposed")
+    felt.act("r300", "c")
+    felt.say("button", seat=1, how="lies")
+    assert [b["rules"] for b in felt.all("breach.noted")][-1] == ["RS-2.1", "CM-18"]
+    felt.act("f").street().act("k", "b500", "f").done()
+    same_after_restart(felt)
+    felt.deal()
+    assert felt.all("hand.started")[-1]["button"] == 2
+
+
+def test_limits_name_a_mode_that_the_text_allows() -> None:
+    felt = House("bg_holdem", Limits(50, 100, structure="pot_limit")).staff()
+    felt.say("open", button=1, limits={"small_blind": 50, "big_blind": 100, "structure": "fixed_limit"})
+    assert felt.broken == ["BG-6.1"]
