@@ -46,7 +46,23 @@ class KeyUp:
     key: str
 
 
-Deed = CardSlides | KeyDown | KeyUp
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """Tags leave the field of a place."""
+
+    place: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lay:
+    """Tags come into the field of a place."""
+
+    place: str
+    tags: tuple[str, ...]
+
+
+Deed = CardSlides | KeyDown | KeyUp | Lift | Lay
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What hands and accidents do to a simulated device, by name: the same words on every rig."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from drivers.camera import Condition
@@ -13,6 +14,7 @@ from simulators.hardware.feig import FeigReader
 from simulators.hardware.keypad import Keypad
 from simulators.hardware.mercury import MercuryModule
 from simulators.hardware.shoe import SmartShoe
+from simulators.readrate import ReadRate
 
 FILLER = tuple(rank + suit for suit in "cdhs" for rank in "23456789TJQKA")
 
@@ -25,6 +27,17 @@ def loaded_shoe(**given: Any) -> SmartShoe:
     shoe = SmartShoe(**given)
     shoe.load(FILLER)
     return shoe
+
+
+def antenna_reader(*, reads: Mapping[str, Any] | None = None, **given: Any) -> FeigReader:
+    """A reader. ``reads`` are the arguments of ``ReadRate``; without them every tag is read every time."""
+    return FeigReader(hearing=None if reads is None else ReadRate(**reads), **given)
+
+
+MODELS: Mapping[str, Callable[..., Device]] = MappingProxyType(
+    {"shoe": loaded_shoe, "keypad": Keypad, "feig": antenna_reader}
+)
+"""Driver name -> the simulated device."""
 
 
 @dataclass(slots=True)

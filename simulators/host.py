@@ -25,11 +25,10 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from simulators.errors import RigError
-from simulators.gestures import Answer, Args, Disturbance, loaded_shoe, perform
+from simulators.gestures import Answer, Args, Disturbance, antenna_reader, loaded_shoe, perform
 from simulators.hardware.camera import SmartCamera
 from simulators.hardware.device import Device
 from simulators.hardware.eccel import PepperReader
-from simulators.hardware.feig import FeigReader
 from simulators.hardware.feig_buffered import FeigBufferedReader
 from simulators.hardware.keypad import Keypad
 from simulators.hardware.mercury import MercuryModule
@@ -43,7 +42,7 @@ LONGEST_SOCKET_PATH = 107
 MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
     "shoe": (loaded_shoe, "bulk"),
     "keypad": (Keypad, "keyboard"),
-    "feig": (FeigReader, "pty"),
+    "feig": (antenna_reader, "pty"),
     "feig-buffered": (FeigBufferedReader, "pty"),
     "eccel": (PepperReader, "pty"),
     "mercury": (MercuryModule, "pty"),

@@ -4,31 +4,36 @@
 """
 
 import hashlib
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from controller.core.rules.profile import Profile
-from controller.core.setup import Chipset, Currency, Deck, Denomination, DeviceInfo, Limits, Setup
-from simulators import duties
-from simulators.scripts.acts import Order, Script, SeatStart, Stakes
+from controller.core.setup import Chipset, Currency, Deck, Denomination, Limits, Setup
+from simulators import duties, layout
+from simulators.dealer import Dealer
+from simulators.dealer_rfid import AntennaDealer
+from simulators.layout import Kind, Layout
+from simulators.readrate import DEAD, Reads
+from simulators.scripts.acts import DECK, Order, Script, SeatStart, Stakes
 from simulators.scripts.scenario import PACE, Scenario
 from simulators.scripts.steps import Span
+from simulators.tokens import Tokens, card_tag, opening_chips
 
 SITE, TABLE = "rig", "t01"
 SOFTWARE = MappingProxyType({"version": "0.0.0", "sha256": "0" * 64})
 """A core in this process is no installed program: events of it name none."""
-DEVICES = (
-    DeviceInfo("shoe0", "shoe", MappingProxyType({"0": "shoe"}), "shoe"),
-    DeviceInfo("keys0", "keypad", MappingProxyType({}), "keypad"),
-    DeviceInfo("tray0", "feig", MappingProxyType({"0": "tray"}), "reader"),
-)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
-    """The table of one rehearsal. ``override`` are dotted keys of the profile, ``rules`` the outcome."""
+    """The table of one rehearsal. ``override`` are dotted keys of the profile, ``rules`` the outcome.
+
+    ``kind`` is the kind of table; at an RFID table ``reads`` says how well its antennas read (``simulators.readrate``).
+    """
 
     name: str
     profile: str
@@ -41,6 +46,36 @@ class Plan:
     people: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"dealer": "s-01"}))
     pace: Mapping[str, Span] = field(default_factory=lambda: PACE)
     cold: bool = False
+    kind: Kind = "shoe"
+    reads: Reads = "perfect"
+
+    @property
+    def layout(self) -> Layout:
+        """The devices of the table."""
+        table = layout.of(self.kind, self.places)
+        if self.reads == "perfect":
+            return table
+        return layout.in_the_field(table, f"{self.name}/{self.seed}", sorted(self.dead))
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Where all chips lie when the table is opened. Copy it before you move any."""
+        return opening_chips(self.stakes.chips, self.seats if self.kind == "rfid" else ())
+
+    @cached_property
+    def dead(self) -> frozenset[str]:
+        """Chips whose tag is dead, among those before the players."""
+        if self.reads == "perfect":
+            return frozenset()
+        dice = random.Random(f"dead/{self.name}/{self.seed}")
+        stacks = [place for place in self.tokens.places if place.startswith("stack:")]
+        return frozenset(tag for place in stacks for tag in self.tokens.at(place) if dice.random() < DEAD)
+
+    def dealer(self) -> Dealer | AntennaDealer:
+        """A dealer for this kind of table."""
+        if self.kind == "rfid":
+            return AntennaDealer(self.tokens.copy(), self.stakes.unit, self.seed, self.pace, self.dead)
+        return Dealer(self.stakes.unit, self.seed, self.pace)
 
     @property
     def limits(self) -> Limits:
@@ -61,29 +96,30 @@ class Plan:
 
     @property
     def tags(self) -> Mapping[str, str]:
-        """The registry of the chips' tags: four of each kind have one and lie in the tray."""
-        return {
-            f"E004{number:04X}{worth & 0xFFFFFFFF:08X}": f"c{worth}"
-            for worth in sorted(self.stakes.chips)
-            for number in range(1, duties.TAGGED + 1)
-        }
+        """The registry of the chips' tags. At a shoe table four of each kind have one and lie in the tray."""
+        return {tag: f"c{value}" for tag, value in self.tokens.values.items()}
+
+    @property
+    def deck(self) -> Mapping[str, str]:
+        """The registry of the cards' tags; at a shoe table the shoe reads rank and suit."""
+        return {card_tag(card): card for card in DECK} if self.kind == "rfid" else {}
 
     @property
     def tray(self) -> tuple[str, ...]:
         """The tags in the tray when the table is opened."""
-        return tuple(self.tags)
+        return self.tokens.at("tray")
 
     @property
     def places(self) -> int:
         """Seats of the felt."""
-        return max(10, *(seat.seat for seat in self.seats))
+        return max(2 if self.kind == "rfid" else 10, *(seat.seat for seat in self.seats))
 
     def setup(self) -> Setup:
         """The table for a core in this process."""
         return Setup(
             site=SITE,
             table=TABLE,
-            kind="shoe",
+            kind=self.kind,
             seats=self.places,
             profile=self.rules,
             limits=self.limits,
@@ -92,8 +128,8 @@ class Plan:
                 tuple(Denomination(f"c{value}", value) for value in sorted(self.stakes.chips)),
                 MappingProxyType(dict(self.tags)),
             ),
-            deck=Deck("rehearsal"),
-            devices=DEVICES,
+            deck=Deck("rehearsal", MappingProxyType(dict(self.deck))),
+            devices=tuple(device.info for device in self.layout.devices),
             currency=Currency(self.stakes.currency, self.stakes.exponent),
             software=SOFTWARE,
             test=True,

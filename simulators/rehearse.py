@@ -4,10 +4,11 @@ import argparse
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,13 @@ from controller.errors import FeltError
 from controller.faults import BadConfiguration
 from simulators import playing, report
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
+from simulators.layout import Kind
 from simulators.plan import Plan, of_scenario, of_script
+from simulators.readrate import Reads
 from simulators.scripts import phh, scenario
 from simulators.scripts.acts import Script
+from simulators.scripts.by_tags import by_tags
+from simulators.seen import Seen
 from simulators.through.facts import FactsStage
 from simulators.through.following import Follower
 from simulators.through.stage import Journal, NotRunnable, Stage
@@ -34,12 +39,14 @@ HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a rehearsal was asked to do. ``speed`` 0: as the scenario says."""
+    """What a rehearsal was asked to do. ``speed`` 0: as the scenario says. ``reads``: see ``simulators.readrate``."""
 
     through: str = "facts"
     profile: str = "rs_holdem"
     seed: int = 0
     speed: int = 0
+    table: Kind = "shoe"
+    reads: Reads = "perfect"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -47,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
     parser.add_argument("--through", choices=WAYS, default="facts")
+    parser.add_argument("--table", choices=("shoe", "rfid"), default="shoe", help="kind of table for recorded hands")
+    parser.add_argument("--reads", choices=("perfect", "field"), default="perfect", help="how well antennas read")
     parser.add_argument("--profile", default="rs_holdem", help="house rules for recorded hands")
     parser.add_argument("--ledger", type=Path, help="keep the ledger in this new file, its keys beside it")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
@@ -55,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="draws unknown cards and pauses")
     parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
     asked = parser.parse_args(arguments)
-    ask = Ask(asked.through, asked.profile, asked.seed, asked.speed)
+    ask = Ask(asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads)
     try:
         house(ask.profile)
         cases = run(find(asked.paths, asked.limit), ask, asked.ledger, asked.jobs, quiet=asked.json)
@@ -118,7 +127,8 @@ def _one_ledger(found: Sequence[Found], ask: Ask, ledger: Path) -> Iterator[Case
 def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
     """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
     case = Case(one.name, "passed")
-    case.command = f"feltsim rehearse --through {ask.through} --profile {ask.profile} --seed {ask.seed} {one.path}"
+    how = f"--through {ask.through} --table {ask.table} --reads {ask.reads} --profile {ask.profile} --seed {ask.seed}"
+    case.command = f"feltsim rehearse {how} {one.path}"
     began = time.monotonic()
     try:
         if one.path.suffix == ".phh":
@@ -170,8 +180,25 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
         follower.stage.perform(plan.closing())
         playing.judge_hand(script, follower.acts, follower.departed, plan, follower.stage, case)
         return
-    with _stage(plan, ask, journal, ledger, ask.speed or 10) as stage:
-        playing.play_hand(script, follower.acts, follower.departed, plan, stage, case)
+    acts = follower.acts
+    if ask.table == "rfid":
+        if follower.departed:
+            raise NotRunnable("these house rules refuse what the record says: at an RFID table the chips have moved")
+        plan = replace(plan, kind="rfid", reads=ask.reads)
+        acts = by_tags(acts, plan.stakes, plan.seats, *_money(follower.seen))
+    with _stage(plan, ask, journal, ledger, ask.speed or (5 if ask.table == "rfid" else 10)) as stage:
+        playing.play_hand(script, acts, follower.departed, plan, stage, case)
+
+
+def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
+    """Who posts the blinds of the hand, and what each seat is paid: what people at the table know anyway."""
+    started = next(event.data for event in seen if event.type == "hand.started")
+    won: Counter[int] = Counter()
+    for event in seen:
+        if event.type == "award.computed":
+            for pot in event.data["pots"]:
+                won.update({winner["seat"]: winner["amount"] for winner in pot["winners"]})
+    return (started["small_blind_seat"], started["big_blind_seat"]), dict(won)
 
 
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:

@@ -165,7 +165,7 @@ TABLE: dict[str, dict[str, Schema]] = {
     "seat.left": _SEATING,
     "seat.away": _SEATING,
     "seat.back": _SEATING | {"waits?": BOOL},
-    "attestation.recorded": {"rules": RULES, "statement": KEY, "scope": one("shift", "hand"), "by": PERSON},
+    "attestation.recorded": {"rules": RULES, "statement": KEY, "scope": one("shift", "hand"), "by": known(PERSON)},
 }
 
 HAND: dict[str, dict[str, Schema]] = {

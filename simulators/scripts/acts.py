@@ -98,6 +98,85 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Stake:
+    """A seat puts chips of its stack in front of it, in one movement, until ``to`` lies there.
+
+    ``raises``: more than a call, so that a dealer announces it where it is a single chip (CM-17).
+    """
+
+    seat: int
+    to: int
+    raises: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The dealer pulls all chips in front of the seats into the pot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """Chips that nobody called go back from the pot to a seat."""
+
+    seat: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """The dealer pushes chips of the pot to a seat."""
+
+    seat: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveChips:
+    """These chips (by value) move from place to place, in so many movements with a pause between them."""
+
+    source: str
+    target: str
+    chips: Mapping[int, int]
+    movements: int = 1
+    pause_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCards:
+    """Cards move: the last ``count`` that came to ``source``, 0 for all. ``target`` ``""`` is off the felt."""
+
+    source: str
+    target: str
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LiftCards:
+    """The cards of a place are lifted for so long, and come back."""
+
+    place: str
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flicker:
+    """The tags of a place drop out of their field for ``off_ms``, ``times`` over, with as long between."""
+
+    place: str
+    off_ms: int
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDeck:
+    """The other deck is shuffled beside the table, over the antenna of ``place``, for so long."""
+
+    place: str
+    ms: int
+    cards: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceAct:
     """Something happens to a device: ``unplug`` ``plug`` ``reset`` ``jam`` ``clear`` ``noise``."""
 
@@ -147,16 +226,32 @@ Act = (
     | Pause
     | Unsensed
     | Check
+    | Stake
+    | Sweep
+    | Return
+    | Push
+    | MoveChips
+    | MoveCards
+    | LiftCards
+    | Flicker
+    | OtherDeck
 )
+
+FELT_ACTS = (Stake, Sweep, Return, Push, MoveChips, MoveCards, LiftCards, Flicker, OtherDeck)
+"""Acts that only a table with antennas senses."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatStart:
-    """Who sits where. ``stack`` in minor units, ``None`` when nobody counted it."""
+    """Who sits where. ``stack`` in minor units, ``None`` when nobody counted it.
+
+    ``chips`` by value are what the stack is made of, where the script says; the rig counts them all the same.
+    """
 
     seat: int
     player: str
     stack: int | None
+    chips: Mapping[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

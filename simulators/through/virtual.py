@@ -5,13 +5,10 @@ from typing import Any
 
 from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
-from simulators.dealer import CardSlides, Dealer, Deed, KeyDown
+from simulators.dealer import CardSlides, Deed, KeyDown, Lay, Lift
 from simulators.errors import RigError
-from simulators.gestures import FILLER, perform
+from simulators.gestures import MODELS, perform
 from simulators.hardware.device import Device
-from simulators.hardware.feig import FeigReader
-from simulators.hardware.keypad import Keypad
-from simulators.hardware.shoe import SmartShoe
 from simulators.plan import Plan
 from simulators.rigs import VirtualWire
 from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
@@ -25,11 +22,13 @@ class VirtualStage(Inside):
 
     def __init__(self, plan: Plan, journal: Journal | None = None) -> None:
         super().__init__(plan, journal)
-        self._dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
-        shoe, tray = SmartShoe(), FeigReader()
-        shoe.load(FILLER)
-        tray.put(plan.tray)
-        self._devices: dict[str, Device] = {"shoe0": shoe, "keys0": Keypad(), "tray0": tray}
+        self._dealer = plan.dealer()
+        self._layout = plan.layout
+        self._devices: dict[str, Device] = {d.name: MODELS[d.driver](**d.model) for d in self._layout.devices}
+        for place, tags in plan.tokens.places.items():
+            if place in self._layout.watched:
+                reader, channel = self._layout.watched[place]
+                perform(self._devices[reader], "put", {"tags": tags, "channel": channel}, 0)
         self._setup = plan.setup()
         self._no = 0
         self._table: Table | None = None
@@ -83,6 +82,10 @@ class VirtualStage(Inside):
         match deed:
             case CardSlides(card=card, confidence=confidence):
                 self._act("shoe0", "slide", card=card, confidence=confidence)
+            case Lift(place=place, tags=tags) | Lay(place=place, tags=tags):
+                if place in self._layout.watched:
+                    reader, channel = self._layout.watched[place]
+                    self._act(reader, "put" if isinstance(deed, Lay) else "take", tags=tags, channel=channel)
             case _:
                 self._act("keys0", "press" if isinstance(deed, KeyDown) else "release", key=deed.key)
         self._settle()
@@ -123,10 +126,9 @@ class VirtualStage(Inside):
         self._table = table
         committed = table.session.state.seen.get("shoe0")
         options = {"shoe0": {"committed": committed}} if committed else {}
-        drivers = {"shoe0": "shoe", "keys0": "keypad", "tray0": "feig"}
         self._wires = {
-            name: VirtualWire(name, driver, self._devices[name], options=options.get(name))
-            for name, driver in drivers.items()
+            name: VirtualWire(name, d.driver, self._devices[name], options={**d.options, **options.get(name, {})})
+            for name, d in ((device.name, device) for device in self._layout.devices)
         }
         self._feed(Notice("daemon.started", self._started(reason)))
         if reason == "recovery":

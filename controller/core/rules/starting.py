@@ -66,8 +66,8 @@ def start(out: Out, basis: Basis, evidence: Sources, seed: bytes, *, shuffled: b
         "deck": state.floor.deck or setup.deck.id,
         "shuffled": shuffled,
         "cut": {"done": shuffled, "by": None},
-        "dealer": _person(out, "dealer"),
-        "inspector": _person(out, "inspector"),
+        "dealer": person(out, "dealer"),
+        "inspector": person(out, "inspector"),
         "basis": basis,
         "evidence": [{"device": e.device, "reading": str(e.reading)} for e in evidence],
     }
@@ -93,7 +93,7 @@ def _seat_lines(out: Out, at: Positions) -> list[dict[str, Any]]:
     return lines
 
 
-def _person(out: Out, role: str) -> dict[str, str] | None:
+def person(out: Out, role: str) -> dict[str, str] | None:
     who = next((staff for staff, has in sorted(out.state.staff.items()) if has == role), None)
     return None if who is None else {"staff": who, "role": role}
 

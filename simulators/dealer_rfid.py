@@ -1,0 +1,225 @@
+"""The dealer of an RFID table: acts become chips and cards that leave one place and arrive at another.
+
+Players pay with the chips they have. Who cannot pay an amount exactly changes a chip at the tray first; that is no
+bet. Where the money lies is counted here, chip by chip, and never asked of the table under test.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from simulators.dealer import Dealer, KeyDown, KeyUp, Lay, Lift, Timed, keys_of
+from simulators.errors import RigError
+from simulators.scripts.acts import (
+    DECK,
+    Act,
+    Finish,
+    Flicker,
+    LiftCards,
+    MoveCards,
+    MoveChips,
+    Muck,
+    OtherDeck,
+    Push,
+    Return,
+    Slide,
+    Stake,
+    Sweep,
+)
+from simulators.scripts.steps import Span
+from simulators.tokens import Counts, Tokens, card_tag, exact, heap, second_deck_tag
+
+SWEEP_MS = Span(200, 350, 700)
+"""From one bet spot to the next when the bets are pulled in."""
+RIFFLE_MS = 120
+
+
+class AntennaDealer:
+    """One dealer and the players at one RFID table. ``tokens`` is where everything lies; it is kept up to date."""
+
+    def __init__(
+        self, tokens: Tokens, unit: int, seed: int, pace: Mapping[str, Span], dead: Collection[str] = ()
+    ) -> None:
+        self.tokens = tokens
+        self._dead = dead
+        self._unit = unit
+        self._hands = Dealer(unit, seed, pace)
+        self._kinds = sorted(set(tokens.values.values()))
+
+    @property
+    def dice(self) -> random.Random:
+        """What pauses are drawn with."""
+        return self._hands.dice
+
+    def pause(self, name: str = "gap_ms") -> int:
+        """How long the dealer waits, in ms."""
+        return self._hands.pause(name)
+
+    def deeds(self, act: Act) -> Iterator[Timed]:
+        """What hands do for one act, each deed after a pause."""
+        match act:
+            case Slide(card=card, place=place, seat=seat):
+                yield from self._slide(card, place, seat)
+            case Muck(seat=seat):
+                yield from self._move(f"seat:{seat}", "muck", self._cards(f"seat:{seat}"))
+            case Stake():
+                yield from self._stake(act)
+            case Sweep():
+                yield from self._sweep()
+            case Return(seat=seat, amount=amount) | Push(seat=seat, amount=amount):
+                yield from self._pay("pot", f"stack:{seat}", amount)
+            case MoveChips():
+                yield from self._chips(act)
+            case MoveCards(source=source, target=target, count=count):
+                cards = self._cards(source)
+                yield from self._move(source, target, cards[-count:] if count else cards)
+            case LiftCards(place=place, ms=ms):
+                cards = self._cards(place)
+                yield Timed(0, Lift(place, tuple(cards)))
+                yield Timed(ms, Lay(place, tuple(cards)))
+            case Flicker():
+                yield from self._flicker(act)
+            case OtherDeck():
+                yield from self._other_deck(act)
+            case Finish():
+                yield from self._collect()
+            case _:
+                yield from self._hands.deeds(act)
+
+    # ------------------------------------------------------------------ cards
+
+    def _slide(self, card: str | None, place: str, seat: int | None) -> Iterator[Timed]:
+        if card is None:
+            raise RigError("an antenna reads a tag or nothing: a card without a value is for a shoe")
+        where = f"seat:{seat}" if place == "seat" else place
+        tag = card_tag(card)
+        self.tokens.lay([tag], where)
+        yield Timed(self.pause("slide_ms"), Lay(where, (tag,)))
+
+    def _cards(self, place: str) -> list[str]:
+        return [tag for tag in self.tokens.at(place) if tag not in self.tokens.values]
+
+    def _collect(self) -> Iterator[Timed]:
+        for place in [place for place in self.tokens.places if self._cards(place)]:
+            cards = self._cards(place)
+            self.tokens.lift(cards, place)
+            yield Timed(SWEEP_MS.draw(self.dice), Lift(place, tuple(cards)))
+
+    # ------------------------------------------------------------------ chips
+
+    def _stake(self, act: Stake) -> Iterator[Timed]:
+        stack, spot = f"stack:{act.seat}", f"bet:{act.seat}"
+        amount = act.to - self.tokens.worth(spot)
+        if amount <= 0:
+            raise RigError(f"seat {act.seat}: {act.to} should lie there, and {self.tokens.worth(spot)} does already")
+        yield from self._change(stack, amount)
+        counts = exact(amount, self.tokens.chips(stack))
+        assert counts is not None
+        if act.raises and sum(counts.values()) == 1 and self.tokens.worth(stack) != amount:
+            for key, down in _keys(("RAISE", *str(act.to // self._unit), "ENTER")):
+                yield Timed(70, KeyDown(key) if down else KeyUp(key))
+        yield from self._move(stack, spot, self.tokens.choose(stack, counts))
+
+    def _sweep(self) -> Iterator[Timed]:
+        for place in sorted(place for place in self.tokens.places if place.startswith("bet:")):
+            chips = self.tokens.at(place)
+            if chips:
+                self._carry(chips, place, "pot")
+                yield Timed(SWEEP_MS.draw(self.dice), Lift(place, chips))
+                yield Timed(SWEEP_MS.draw(self.dice), Lay("pot", chips))
+
+    def _pay(self, source: str, target: str, amount: int) -> Iterator[Timed]:
+        yield from self._change(source, amount)
+        counts = exact(amount, self.tokens.chips(source))
+        assert counts is not None
+        yield from self._move(source, target, self.tokens.choose(source, counts))
+
+    def _chips(self, act: MoveChips) -> Iterator[Timed]:
+        parts = _parts(act.chips, act.movements)
+        for number, part in enumerate(parts):
+            if number:
+                yield Timed(act.pause_ms, Lift(act.source, ()))
+            yield from self._move(act.source, act.target, self.tokens.choose(act.source, part))
+
+    def _change(self, place: str, amount: int) -> Iterator[Timed]:
+        """Chips of a place are changed at the tray until ``amount`` can be paid exactly out of it.
+
+        Raises ``RigError`` where there is not so much money, or the tray has no change.
+        """
+        has = self.tokens.chips(place)
+        if amount > self.tokens.worth(place):
+            raise RigError(f"{place} has {self.tokens.worth(place)}, not {amount}")
+        while exact(amount, has) is None:
+            large = min(value for value, count in has.items() if count and value > _gap(amount, has))
+            small = [kind for kind in self._kinds if kind < large]
+            change = heap(large, small)
+            for source, target, counts in ((place, "tray", {large: 1}), ("tray", place, change)):
+                yield from self._move(source, target, self.tokens.choose(source, counts))
+            has = self.tokens.chips(place)
+
+    def _move(self, source: str, target: str, tags: Iterable[str]) -> Iterator[Timed]:
+        """Tags leave one place and are at the other ``put_ms`` later; with no target they leave the felt."""
+        tags = tuple(tags)
+        if not tags:
+            raise RigError(f"{source} -> {target or 'off the felt'}: there is nothing to move")
+        self._carry(tags, source, target)
+        yield Timed(0, Lift(source, tags))
+        if target:
+            yield Timed(self.pause("put_ms"), Lay(target, tags))
+
+    def _carry(self, tags: Iterable[str], source: str, target: str) -> None:
+        tags = tuple(tags)
+        self.tokens.lift(tags, source)
+        if target:
+            self.tokens.lay(tags, target)
+
+    def replace_dead(self) -> Iterator[Timed]:
+        """Chips that no antenna reads are found by spreading the stacks, and changed for good ones out of the tray."""
+        for place in [place for place in self.tokens.places if place.startswith("stack:")]:
+            for tag in [tag for tag in self.tokens.at(place) if tag in self._dead]:
+                good = self.tokens.choose("tray", {self.tokens.values[tag]: 1})
+                self._carry([tag], place, "box")
+                yield Timed(self.pause("put_ms"), Lift(place, (tag,)))
+                yield from self._move("tray", place, good)
+
+    # -------------------------------------------------------------- accidents
+
+    def _flicker(self, act: Flicker) -> Iterator[Timed]:
+        tags = self.tokens.at(act.place)
+        for _ in range(act.times):
+            yield Timed(act.off_ms, Lift(act.place, tags))
+            yield Timed(act.off_ms, Lay(act.place, tags))
+
+    def _other_deck(self, act: OtherDeck) -> Iterator[Timed]:
+        """Some of its cards at a time are near enough to be read."""
+        for _ in range(max(1, act.ms // (2 * RIFFLE_MS))):
+            tags = tuple(second_deck_tag(card) for card in self.dice.sample(DECK, act.cards))
+            yield Timed(RIFFLE_MS, Lay(act.place, tags))
+            yield Timed(RIFFLE_MS, Lift(act.place, tags))
+
+
+def keys_at(act: Act, unit: int) -> tuple[str, ...]:
+    """The keys of one act at an RFID table, where collecting the cards says that the hand is over."""
+    return () if isinstance(act, Finish | Muck) else keys_of(act, unit)
+
+
+def _keys(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    for name in names:
+        yield name, True
+        yield name, False
+
+
+def _gap(amount: int, has: Counts) -> int:
+    """What is missing of ``amount`` after paying with all chips that fit, the large ones first."""
+    for value in sorted(has, reverse=True):
+        amount -= min(has[value], amount // value) * value
+    return amount
+
+
+def _parts(counts: Counts, parts: int) -> list[dict[int, int]]:
+    """Chips in so many movements, the first with as few as it can be: the larger ones come last."""
+    chips = [value for value in sorted(counts) for _ in range(counts[value])]
+    if not 1 <= parts <= len(chips):
+        raise RigError(f"{len(chips)} chips cannot be moved in {parts} movements")
+    firsts = [chips[n : n + 1] for n in range(parts - 1)]
+    return [dict(Counter(part)) for part in (*firsts, chips[parts - 1 :])]

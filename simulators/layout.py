@@ -1,0 +1,112 @@
+"""Which devices a table of a rehearsal has, and which of their channels watches which place."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+from controller.core.setup import DeviceInfo
+
+Kind = Literal["shoe", "rfid"]
+PORTS = 8
+"""Antenna ports of one reader; more antennas are reached through multiplexers."""
+SETS_PER_ANSWER = 120
+POLL_MS = 250
+SPREAD = ("board", "tray")
+"""Cards of the board lie side by side; a tray has an antenna at each of its tubes."""
+CARDS_POLL_MS = 150
+"""Cards may be laid down in quick succession, and their order counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device. ``options`` are its driver's, ``model`` is what the simulated device is made with."""
+
+    name: str
+    driver: str
+    kind: str
+    places: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    model: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the core is told of it."""
+        return DeviceInfo(self.name, self.driver, self.places, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """All devices of a table."""
+
+    devices: tuple[Device, ...]
+    watched: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Place -> reader and channel."""
+
+    @classmethod
+    def of(cls, devices: Sequence[Device]) -> "Layout":
+        """The layout of these devices."""
+        watched = {place: (d.name, int(channel)) for d in devices for channel, place in d.places.items()}
+        return cls(tuple(devices), MappingProxyType(watched))
+
+    def names(self) -> tuple[str, ...]:
+        """The devices by name."""
+        return tuple(device.name for device in self.devices)
+
+
+def reader(name: str, places: Sequence[str], poll_ms: int = POLL_MS) -> Device:
+    """One reader with an antenna for each place, behind multiplexers where it has not ports enough."""
+    outputs = -(-len(places) // PORTS)
+    ports = min(PORTS, -(-len(places) // outputs))
+    channels = [port + PORTS * output for output in range(outputs) for port in range(1, ports + 1)]
+    options: dict[str, Any] = {"antennas": list(range(1, ports + 1)), "poll_ms": poll_ms}
+    options |= {"outputs": list(range(1, outputs + 1))} if outputs > 1 else {}
+    return Device(
+        name,
+        "feig",
+        "reader",
+        MappingProxyType({str(channel): place for channel, place in zip(channels, places, strict=False)}),
+        MappingProxyType(options),
+        MappingProxyType({"sets_per_answer": SETS_PER_ANSWER, "outputs": outputs}),
+    )
+
+
+SHOE = Device("shoe0", "shoe", "shoe", MappingProxyType({"0": "shoe"}))
+KEYS = Device("keys0", "keypad", "keypad")
+TRAY = Device("tray0", "feig", "reader", MappingProxyType({"0": "tray"}))
+
+
+def shoe_table() -> Layout:
+    """Shoe, keypad, tray."""
+    return Layout.of((SHOE, KEYS, TRAY))
+
+
+def rfid_table(seats: int) -> Layout:
+    """One reader each for cards, bets with the pot, stacks and tray; a keypad. Seats are 1 to ``seats``."""
+    ring = range(1, seats + 1)
+    return Layout.of(
+        (
+            reader("cards0", ["board", "burn", "muck", *(f"seat:{n}" for n in ring)], CARDS_POLL_MS),
+            reader("bets0", ["pot", *(f"bet:{n}" for n in ring)]),
+            reader("stacks0", [f"stack:{n}" for n in ring]),
+            reader("tray0", ["tray"]),
+            KEYS,
+        )
+    )
+
+
+def of(kind: Kind, seats: int) -> Layout:
+    """The layout of a kind of table."""
+    return rfid_table(seats) if kind == "rfid" else shoe_table()
+
+
+def in_the_field(table: Layout, seed: str, dead: Sequence[str]) -> Layout:
+    """The same table with antennas that read as they do in the field."""
+    devices = []
+    for device in table.devices:
+        if device.driver == "feig":
+            spread = [int(channel) for channel, place in device.places.items() if place in SPREAD]
+            reads = {"seed": f"{seed}/{device.name}", "spread": spread, "dead": list(dead)}
+            device = replace(device, model=MappingProxyType({**device.model, "reads": reads}))  # noqa: PLW2901
+        devices.append(device)
+    return Layout.of(devices)
