@@ -10,7 +10,7 @@ from controller.core.cards import DECK
 from controller.core.inputs import Command, HandSeed, Input, Tick
 from controller.core.setup import Chipset, Deck, Denomination, DeviceInfo, Limits, Setup
 from controller.core.table import Table
-from drivers.readings import DeviceLost, KeyPressed, KeyReleased, TagsSeen
+from drivers.readings import DeviceCleared, DeviceConflict, DeviceLost, KeyPressed, KeyReleased, TagsSeen
 from tests.felt import HR, RS, WALL
 
 MS = 1_000_000
@@ -30,7 +30,9 @@ def _setup(profile: Any) -> Setup:
         DeviceInfo("keys0", "keypad", {}, "keypad"),
     )
     chipset = Chipset("t", tuple(Denomination(str(v), v) for v in VALUES), chips)
-    return Setup("zg1", "t07", "rfid", SEATS, profile, Limits(500, 1000), chipset, Deck("d1", cards), devices, test=True)
+    return Setup(
+        "zg1", "t07", "rfid", SEATS, profile, Limits(500, 1000), chipset, Deck("d1", cards), devices, test=True
+    )
 
 
 class Rfid:
@@ -213,8 +215,9 @@ def test_chips_of_one_movement_that_trickle_in_are_one_bet() -> None:
 def test_a_silent_oversized_chip_is_a_call_and_a_spoken_one_a_raise() -> None:
     silent = _started()
     silent.bet(3, 5000)
-    assert silent.all("action.taken")[0] | {"kind": "call", "to": 1000, "read_as": "CM-17"} == (
-        silent.all("action.taken")[0]
+    assert (
+        silent.all("action.taken")[0] | {"kind": "call", "to": 1000, "read_as": "CM-17"}
+        == (silent.all("action.taken")[0])
     )
     spoken = _started()
     spoken.key("RAISE", "100", "ENTER")
@@ -277,6 +280,19 @@ def test_a_lost_reader_moves_nothing() -> None:
     table.feed(DeviceLost("bets0", 0, "unplugged", "x"))
     table.run(2000)
     assert [r.type for r in table.records[count:]] == ["device.lost"]
+
+
+def test_what_two_antennas_claim_at_once_is_believed_from_neither_until_that_is_over() -> None:
+    table = Rfid()
+    table.open()
+    tag = table.chips("stack:1", 500)[0]
+    table.feed(DeviceConflict("bets0", 1, tag, ("1", "2")))
+    table.put([tag], "bet:1")
+    table.run(4000)
+    assert table.all("blind.posted") == []
+    table.feed(DeviceCleared("bets0", 2, "conflict"))
+    table.run(4000)
+    assert (1, "small", 500) in [(b["seat"], b["kind"], b["amount"]) for b in table.all("blind.posted")]
 
 
 def test_a_wrong_push_is_held_until_it_is_right() -> None:

@@ -25,7 +25,16 @@ from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
-from drivers.readings import DeviceFault, DeviceLost, KeyPressed, KeyReleased, Reading, TagsSeen
+from drivers.readings import (
+    DeviceCleared,
+    DeviceConflict,
+    DeviceFault,
+    DeviceLost,
+    KeyPressed,
+    KeyReleased,
+    Reading,
+    TagsSeen,
+)
 
 SPOKEN = ("bet", "raise", "call", "all_in")
 END = 1 << 63
@@ -88,6 +97,7 @@ class RfidTable:
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
         self._told_tray: frozenset[str] | None = None
         self._tray_since = 0
+        self._disputed: dict[str, set[str]] = {}
 
     def _absent(self, tag: str, place: str) -> int:
         """Cards are missed soon; a chip deep in a stack is missed often and leaves it by showing up elsewhere."""
@@ -111,6 +121,10 @@ class RfidTable:
                 self._gone(device)
             case DeviceFault(device=device, fault="reset" | "overflow"):
                 self._gone(device)
+            case DeviceConflict():
+                self._dispute(reading)
+            case DeviceCleared(device=device, fault="conflict"):
+                self._disputed.pop(device, None)
             case _:
                 pass
         return []
@@ -138,12 +152,20 @@ class RfidTable:
 
     def _inventory(self, reading: TagsSeen, source: Evidence, at: int, state: State) -> list[Fact]:
         place = self._watched.get((reading.device, reading.channel))
-        if place is None:
+        if place is None or place in self._disputed.get(reading.device, ()):
             return []
         self._newest[place] = source
         ours = [tag for tag in reading.tags if tag in self._setup.deck.tags or tag in self._setup.chipset.tags]
         self._where.inventory(place, ours, at, complete=reading.complete)
         return self.tick(at, state)
+
+    def _dispute(self, conflict: DeviceConflict) -> None:
+        """Two antennas claim one tag: what both watch is unknown, and neither is believed until that is over."""
+        places = {
+            self._watched[key] for channel in conflict.channels if (key := (conflict.device, channel)) in self._watched
+        }
+        self._disputed.setdefault(conflict.device, set()).update(places)
+        self._where.forget(places)
 
     def _gone(self, device: str) -> None:
         if device in self._keys:
