@@ -21,6 +21,7 @@ from simulators.scripts.acts import (
     Muck,
     OtherDeck,
     Push,
+    ReplaceChips,
     Return,
     Slide,
     Stake,
@@ -73,6 +74,8 @@ class AntennaDealer:
             case MoveCards(source=source, target=target, count=count):
                 cards = self._cards(source)
                 yield from self._move(source, target, cards[-count:] if count else cards)
+            case ReplaceChips():
+                yield from self._replace_dead()
             case LiftCards(place=place, ms=ms):
                 cards = self._cards(place)
                 yield Timed(0, Lift(place, tuple(cards)))
@@ -173,7 +176,7 @@ class AntennaDealer:
         if target:
             self.tokens.lay(tags, target)
 
-    def replace_dead(self) -> Iterator[Timed]:
+    def _replace_dead(self) -> Iterator[Timed]:
         """Chips that no antenna reads are found by spreading the stacks, and changed for good ones out of the tray."""
         for place in [place for place in self.tokens.places if place.startswith("stack:")]:
             for tag in [tag for tag in self.tokens.at(place) if tag in self._dead]:

@@ -8,10 +8,11 @@ from controller.core.rules.breaches import ids
 from controller.core.rules.profile import Profile
 from simulators import invariants, judge, verdict
 from simulators.dealer import Dealer, keys_of
+from simulators.dealer_rfid import keys_at
 from simulators.errors import ProductFailure
 from simulators.judge import MS, Performed
 from simulators.plan import Plan
-from simulators.scripts.acts import Act, Check, Script, Slide
+from simulators.scripts.acts import Act, Attest, Check, ReplaceChips, Script, Slide
 from simulators.scripts.matching import matches
 from simulators.scripts.scenario import Scenario
 from simulators.scripts.steps import Step
@@ -21,6 +22,8 @@ from simulators.verdict import Case
 
 ANSWER_MS = 20_000
 """How long the table may take to close a hand or itself once everything has been done."""
+SPREAD_MS = 3000
+MOST_ATTEMPTS = 5
 
 
 def play_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, stage: Stage, case: Case) -> None:
@@ -29,23 +32,42 @@ def play_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, s
     for act in acts:
         stage.pause(dealer.pause())
         stage.perform(act)
+        if isinstance(act, Attest) and plan.reads == "field":
+            _until_attested(stage)
     stage.until(lambda: told(stage, "hand.closed", "hand.voided"), ANSWER_MS)
     _close_table(plan, stage)
     case.lines += stage.end()
     judge_hand(script, acts, departed, plan, stage, case)
 
 
+def _until_attested(stage: Stage) -> None:
+    """HAND is refused where a stack is not what is booked: its chips are looked at, and HAND is pressed again."""
+    for attempt in range(1, MOST_ATTEMPTS):
+
+        def answered(refusals: int = attempt) -> bool:
+            refused = sum(event.type == "breach.noted" for event in stage.seen)
+            return told(stage, "attestation.recorded") or refused >= refusals
+
+        stage.until(answered, ANSWER_MS)
+        if told(stage, "attestation.recorded"):
+            return
+        stage.perform(ReplaceChips())
+        stage.pause(SPREAD_MS)
+        stage.perform(Attest())
+
+
 def judge_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, stage: Stage, case: Case) -> None:
     """Fill a case with what became of a recorded hand."""
     seen = stage.seen
-    lines, notes = verdict.compare(script, seen, departed)
+    lines, notes = verdict.compare(script, seen, departed, flop_at_once=plan.kind == "rfid")
     verdict.count(case, seen)
-    case.keys = sum(len(keys_of(act, plan.stakes.unit)) for act in acts)
+    keys = keys_at if plan.kind == "rfid" else keys_of
+    case.keys = sum(len(keys(act, plan.stakes.unit)) for act in acts)
     case.compared = not departed
     case.lines += lines
     case.notes += notes
     case.lines += [f"incident {code} was opened" for code in case.incidents]
-    named = house_breaches(plan.rules)
+    named = house_breaches(plan.rules) | (set(ids("stack_differs", plan.rules.family)[:1]) if plan.dead else set())
     case.lines += [f"breach {code} was noted" for code in case.breaches if code not in named]
     case.lines += always(stage)
 

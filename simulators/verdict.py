@@ -86,8 +86,13 @@ def named(event: Seen) -> str:
     return rules[0] if rules else str(event.data.get("what", "?"))
 
 
-def compare(script: Script, events: Sequence[Seen], departed: bool) -> tuple[list[str], list[str]]:
-    """Hold a played hand against its record: what differs, and what is worth a note."""
+def compare(
+    script: Script, events: Sequence[Seen], departed: bool, *, flop_at_once: bool = False
+) -> tuple[list[str], list[str]]:
+    """Hold a played hand against its record: what differs, and what is worth a note.
+
+    ``flop_at_once``: antennas may read the three cards of a flop in any order, and their order decides nothing.
+    """
     played = hands(events)
     if len(played) != 1:
         return [f"{len(played)} hands were started instead of one"], []
@@ -102,10 +107,10 @@ def compare(script: Script, events: Sequence[Seen], departed: bool) -> tuple[lis
     notes = [] if script.outcome.stacks or script.outcome.halves else ["the record names no stacks to compare"]
     if script.outcome.fault:
         notes.append(script.outcome.fault)
-    return [*lines, *_differences(script, hand)], notes
+    return [*lines, *_differences(script, hand, flop_at_once)], notes
 
 
-def _differences(script: Script, hand: HandSeen) -> Iterable[str]:
+def _differences(script: Script, hand: HandSeen, flop_at_once: bool) -> Iterable[str]:
     wanted, unit = script.outcome, script.stakes.unit
     for seat, stack in sorted(wanted.stacks.items()):
         if hand.stacks.get(seat) != stack:
@@ -115,7 +120,8 @@ def _differences(script: Script, hand: HandSeen) -> Iterable[str]:
         # The recorded stack is no whole chip: the nearest payable amounts on either side will do.
         if has is None or abs(2 * has - doubled) >= 2 * unit:
             yield f"seat {seat} ends with {has}, on record is {doubled / 2}"
-    if hand.board != wanted.board:
+    boards = [(*(sorted(b[:3]) if flop_at_once else b[:3]), *b[3:]) for b in (hand.board, wanted.board)]
+    if boards[0] != boards[1]:
         yield f"the board is {' '.join(hand.board)}, on record is {' '.join(wanted.board)}"
     if wanted.stacks:
         starts = {s.seat: s.stack for s in script.seats}

@@ -151,6 +151,11 @@ class MoveCards:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaceChips:
+    """The stacks are spread, and every chip whose tag is dead is changed for a good one."""
+
+
+@dataclass(frozen=True, slots=True)
 class LiftCards:
     """The cards of a place are lifted for so long, and come back."""
 
@@ -232,12 +237,13 @@ Act = (
     | Push
     | MoveChips
     | MoveCards
+    | ReplaceChips
     | LiftCards
     | Flicker
     | OtherDeck
 )
 
-FELT_ACTS = (Stake, Sweep, Return, Push, MoveChips, MoveCards, LiftCards, Flicker, OtherDeck)
+FELT_ACTS = (Stake, Sweep, Return, Push, MoveChips, MoveCards, ReplaceChips, LiftCards, Flicker, OtherDeck)
 """Acts that only a table with antennas senses."""
 
 

@@ -31,7 +31,8 @@ def attest(out: Out, fact: HandAttested, seed: bytes | None) -> None:
             return
     stacks = [{"seat": seat, "stack": counted} for seat, counted in fact.stacks if seat in out.state.seats]
     data: dict[str, Any] = {"rules": out.rules("no_shuffle"), "statement": "shuffle_and_cut", "scope": "hand"}
-    data |= {"stacks": stacks, "by": starting.person(out, "dealer"), "basis": fact.basis, "evidence": cite(fact.evidence)}
+    data |= {"stacks": stacks, "by": starting.person(out, "dealer")}
+    data |= {"basis": fact.basis, "evidence": cite(fact.evidence)}
     out.emit("play", "attestation.recorded", out.setup.table, data)
 
 

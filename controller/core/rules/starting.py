@@ -94,6 +94,7 @@ def _seat_lines(out: Out, at: Positions) -> list[dict[str, Any]]:
 
 
 def person(out: Out, role: str) -> dict[str, str] | None:
+    """Who is logged in for a role, as records name people; ``None`` where nobody is."""
     who = next((staff for staff, has in sorted(out.state.staff.items()) if has == role), None)
     return None if who is None else {"staff": who, "role": role}
 
