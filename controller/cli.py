@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from controller import ledgercli
 from controller.errors import FeltError, LocalError
 from controller.software import VERSION
-from controller.tablecli import add_table_commands
+from controller.tablecli import add_table_commands, health
 
 OK, REFUSED, USAGE, UNREACHABLE, UNSOUND = 0, 1, 2, 3, 4
 EXIT_CODES = """\
@@ -19,6 +20,7 @@ exit codes:
   2  wrong usage or configuration
   3  no daemon answers
   4  verify: the ledger is not what was written
+  5  health: something is not well
 """
 
 
@@ -56,7 +58,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.test_speed != 1 and not settings.setup.test:
         raise LocalError("--test-speed", args.test_speed, "is for test mode only: leave it out, or set test = true")
     logs.configure(json_lines=not sys.stderr.isatty() if args.log is None else args.log == "json", level=args.level)
-    return Daemon(settings, args.test_speed).run()
+    while True:
+        daemon = Daemon(settings, args.test_speed)
+        code = daemon.run()
+        if code or not daemon.again:
+            return code
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -197,6 +203,13 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--checkpoint", type=Path, metavar="FILE", help="heads that the back office has seen")
     verify.add_argument("--public-key", type=Path, action="append", default=[], metavar="FILE", help="a pinned key")
     verify.add_argument("--json", action="store_true")
+
+    ledgercli.add(add("ledger", "look into a ledger: tail, search, recall, compact, archives, prune", None))
+
+    told = add("health", "say how the daemon is; exit code 5 when something is not well", health)
+    told.add_argument("--socket", type=Path, metavar="PATH")
+    told.add_argument("-c", "--config", type=Path, metavar="FILE")
+    told.add_argument("--json", action="store_true")
 
     export = add("export", "write finished hands in another format", _export)
     export.add_argument("ledger", type=Path, metavar="LEDGER")

@@ -37,11 +37,18 @@ log = structlog.get_logger()
 class Desk:
     """Turns requests into commands and outcomes into answers. Knows who is logged in; no socket in here."""
 
-    def __init__(self, settings: SocketSettings, inbox: Inbox, staff: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: SocketSettings,
+        inbox: Inbox,
+        staff: Mapping[str, str],
+        health: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         self._settings = settings
         self._inbox = inbox
         self._guard = threading.Lock()
         self._staff = dict(staff)
+        self._health = health
         self._at: dict[int, str] = {}
 
     def answer(self, line: bytes, uid: int) -> dict[str, Any]:
@@ -50,6 +57,8 @@ class Desk:
             request = _request(line)
             if request["command"] == "status":
                 return {"ok": True, "status": self._status()}
+            if request["command"] == "health":
+                return {"ok": True, "health": dict(self._health())}
             return self._command(request, uid)
         except LocalError as error:
             return _mistake(error)

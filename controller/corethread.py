@@ -78,6 +78,10 @@ class CoreThread:
         """The number of the last card of each shoe that is on record."""
         return dict(self._table.session.state.seen)
 
+    def storage_full(self) -> bool:
+        """Whether the records say that the ledger is full."""
+        return self._table.session.state.storage_full
+
     def start(self, devices: Mapping[str, Acknowledge]) -> None:
         """Run. ``devices`` maps a device's name to how it is acknowledged."""
         self._devices = devices

@@ -6,18 +6,23 @@ What ends it: SIGTERM or SIGINT, or a ledger that cannot be written. A device, a
 import faulthandler
 import resource
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as Waited
 from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
 import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from controller import boot
 from controller.commands import CommandSocket, Desk, follow_staff
 from controller.contract.envelope import time_text
+from controller.contract.following import Report
 from controller.contract.state import description_body
 from controller.contract.topics import Source, Topics
 from controller.core.inputs import Notice
@@ -25,10 +30,15 @@ from controller.corethread import CoreThread
 from controller.delivery.mqtt import MqttPublisher, MqttSettings, broker_address
 from controller.delivery.pump import Pump
 from controller.errors import FeltError
-from controller.inbox import Inbox
+from controller.health import Health
+from controller.inbox import Ask, Inbox
+from controller.ledger import files
+from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
 from controller.ledger.store import Ledger
-from controller.runtime.clock import Clock, StepWatch, synchronized
+from controller.ledgercare import BackgroundCheck, FillWatch, fault_data
+from controller.runtime.clock import Clock, StepWatch, SuspendWatch, synchronized
+from controller.runtime.metrics import MetricsServer
 from controller.runtime.notify import Notifier
 from controller.settings import BrokerSettings, DeviceSettings, Settings
 from drivers.supervisor import Supervisor
@@ -41,6 +51,8 @@ DRAIN_S = 10.0
 """How long an orderly end waits for the core thread."""
 FLUSH_S = 5.0
 """How long an orderly end waits for the broker. What is left is delivered after the next start."""
+ARCHIVE_S = 60.0
+"""How often a closed table is asked whether its ledger is to be archived."""
 NOTICES = frozenset({"link.lost", "link.restored"})
 """What the pump tells that becomes a record; the rest is for the log."""
 
@@ -58,7 +70,11 @@ class Daemon:
         self._stopping = threading.Event()
         self._signal = ""
         self._source = Source(settings.setup.site, settings.setup.table)
+        paths = settings.ledger
+        self._retention = files.Retention(paths.limit_mb, paths.archive_mb, paths.archive_days)
         self._pump: Pump | None = None
+        self.again = False
+        """The ledger is to be archived: the table starts anew, and does so at its start."""
         self._supervisors: dict[str, Supervisor] = {}
 
     def run(self) -> int:
@@ -87,32 +103,53 @@ class Daemon:
             self._supervisors = {d.name: self._supervisor(d, sequences) for d in self._settings.devices}
             if self._settings.broker:
                 self._pump = self._make_pump(self._settings.broker, ledger)
-            commands = CommandSocket(self._settings.socket, Desk(self._settings.socket, self._inbox, staff).answer)
+            fill = FillWatch(ledger.path, self._retention, was_full=core.storage_full())
+            check = BackgroundCheck(ledger.path, self._public_keys(ledger), self._checked)
+            health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check)
+            at_end.callback(health.close)
+            metrics = self._metrics(health, at_end)
+            desk = Desk(self._settings.socket, self._inbox, staff, health.report)
+            commands = CommandSocket(self._settings.socket, desk.answer)
             core.start({name: supervisor.acknowledge for name, supervisor in self._supervisors.items()})
             for supervisor in self._supervisors.values():
                 supervisor.start()
             if self._pump:
                 self._pump.start()
             commands.start()
-            self._ready()
-            self._look_after(core)
+            check.start()
+            at_end.callback(check.stop)
+            self._ready(metrics)
+            self._look_after(core, health, fill)
             return self._end(core, commands)
 
     def _open_ledger(self) -> Ledger:
-        files, test = self._settings.ledger, self._settings.setup.test
+        paths, test = self._settings.ledger, self._settings.setup.test
         keys = Keys.load(
-            device=files.device_key, auditor=files.auditor_public_key, signing=files.signing_key, create=test
+            device=paths.device_key,
+            auditor=paths.auditor_public_key,
+            signing=paths.signing_key,
+            signing_before=paths.signing_key_before,
+            create=test,
         )
         return Ledger.open(
-            files.file, source=self._source, test=test, keys=keys, new_id=boot.test_ledger_id(self._settings)
+            paths.file,
+            source=self._source,
+            test=test,
+            keys=keys,
+            retention=self._retention,
+            new_id=boot.test_ledger_id(self._settings),
         )
 
     def _recover(self, core: CoreThread, ledger: Ledger) -> dict[str, str]:
         """Rebuild the table and say what happened. Returns who is logged in."""
         records = list(ledger.restore_rows())
-        before = boot.Before.read(records, ledger.tail(64))
+        before = boot.Before.read(records, ledger.last_said(64))
         core.restore(records)
-        core.begin(boot.notices(self._settings, before, self._clock.wall()))
+        said = boot.notices(self._settings, before, self._clock.wall())
+        if faults := ledger.check_tail():
+            log.error("the end of the ledger is not what was written", faults=len(faults), first=str(faults[0]))
+            said.append(Notice("ledger.fault", fault_data(faults)))
+        core.begin(said)
         staff: dict[str, str] = {}
         for record in records:
             follow_staff(staff, record)
@@ -145,6 +182,7 @@ class Daemon:
                 client_id=broker.client_id or f"felt-{setup.site}-{setup.table}",
                 version=broker.version,
                 tls=tls,
+                server_name=broker.server_name,
                 username=broker.username,
                 password=broker.password,
                 ca=broker.ca,
@@ -158,13 +196,35 @@ class Daemon:
             publisher,
             notify=self._from_pump,
             description=description_body(self._source, ledger.id, test=setup.test, software=setup.software["version"]),
+            grants=broker.readers,
         )
+
+    def _public_keys(self, ledger: Ledger) -> list[Ed25519PublicKey]:
+        return [ledger.public_key] if ledger.public_key is not None else []
+
+    def _checked(self, report: Report) -> None:
+        """The background check has ended; called from its thread."""
+        if report.faults:
+            self._tell(Notice("ledger.fault", fault_data(report.faults)))
+
+    def _metrics(self, health: Health, at_end: ExitStack) -> int | None:
+        if self._settings.metrics_port is None:
+            return None
+        server = MetricsServer(self._settings.metrics_port, health.metrics)
+        at_end.callback(server.stop)
+        server.start()
+        return server.port
 
     def _from_pump(self, kind: str, data: Mapping[str, Any]) -> None:
         if kind not in NOTICES:
             log.error("delivery", kind=kind, **data)
-        elif not self._inbox.post(Notice(kind, data), timeout_s=0):
-            log.error("queue full, a notice of the link was lost", kind=kind)
+        else:
+            self._tell(Notice(kind, data))
+
+    def _tell(self, notice: Notice) -> None:
+        """The shell's news for the core. The reserve of the queue is theirs: it is lost only when all is lost."""
+        if not self._inbox.post(notice, timeout_s=0):
+            log.error("queue full, a notice was lost", kind=notice.kind)
 
     def _wake_pump(self) -> None:
         if self._pump:
@@ -174,7 +234,7 @@ class Daemon:
         self._signal = signal.Signals(number).name
         self._stopping.set()
 
-    def _ready(self) -> None:
+    def _ready(self, metrics: int | None) -> None:
         self._notifier.send("READY=1", f"STATUS=table {self._settings.setup.table}")
         log.info(
             "ready",
@@ -183,18 +243,30 @@ class Daemon:
             memory_mb=boot.memory_mb(),
             devices=len(self._supervisors),
             test=self._settings.setup.test,
+            metrics=metrics,
         )
 
-    def _look_after(self, core: CoreThread) -> None:
-        """Until the end: watch the wall clock, and feed the watchdog while every thread moves."""
-        steps = StepWatch()
+    def _look_after(self, core: CoreThread, health: Health, fill: FillWatch) -> None:
+        """Until the end: watch the clocks and the ledger, and feed the watchdog while every thread moves."""
+        steps, sleep = StepWatch(), SuspendWatch()
         moved: dict[str, tuple[int, float]] = {}
-        while not self._stopping.wait(LOOK_S):
+        stuck: list[str] = []
+        archive_at = time.monotonic() + ARCHIVE_S
+        while True:
+            health.look(stuck, self._picture)
+            self._watch_size(fill, health)
+            if self._stopping.wait(LOOK_S):
+                return
             if step := steps.look():
                 data = {"before": time_text(step.before), "after": time_text(step.after), "step_ms": step.step_ms}
-                if not self._inbox.post(Notice("clock.stepped", data | {"synced": synchronized()}), timeout_s=LOOK_S):
-                    log.error("queue full, a step of the clock was not recorded", step_ms=step.step_ms)
+                self._tell(Notice("clock.stepped", data | {"synced": synchronized()}))
+            if slept := sleep.look():
+                told = {"gap_ms": slept, "differences": [], "cause": "suspended", "confirmed_by": []}
+                self._tell(Notice("recovery.completed", told))
             now = time.monotonic()
+            if now >= archive_at:
+                archive_at = now + ARCHIVE_S
+                self._archive_if_due(health)
             for name, count in self._progress(core).items():
                 if name not in moved or moved[name][0] != count:
                     moved[name] = (count, now)
@@ -203,6 +275,39 @@ class Daemon:
                 self._notifier.send("WATCHDOG=1")
             elif all(now - moved[name][1] < STUCK_S + 2 * LOOK_S for name in stuck):
                 log.error("no progress: the watchdog is not fed any more", threads=stuck)
+
+    def _picture(self) -> tuple[int, str | None] | None:
+        """Open incidents and session, from the core; ``None`` when it is busy or ending."""
+        ask = Ask(lambda table: (len(table.session.state.incidents), table.session.state.session))
+        if not self._inbox.post(ask, timeout_s=0):
+            return None
+        try:
+            answer: tuple[int, str | None] = ask.answer.result(LOOK_S)
+        except (Waited, CancelledError):
+            return None
+        return answer
+
+    def _watch_size(self, fill: FillWatch, health: Health) -> None:
+        try:
+            if told := fill.look(health.oldest):
+                log.warning("ledger filling", used=told["used"], limit=told["limit"], full=told["new_hands_refused"])
+                self._tell(Notice("ledger.filling", told))
+        except LedgerError as error:
+            log.warning("the ledger cannot be measured", error=str(error))
+
+    def _archive_if_due(self, health: Health) -> None:
+        """End and begin again where the ledger is old or large, the table closed and everything sent."""
+        if health.seen.session is not None or health.seen.unsent:
+            return
+        try:
+            due = files.is_due_now(self._settings.ledger.file, self._retention, self._clock.wall())
+        except (LedgerError, sqlite3.Error) as error:
+            log.warning("the ledger cannot be read", error=str(error))
+            return
+        if due:
+            log.info("the ledger is archived, the table starts anew")
+            self.again, self._signal = True, "archive"
+            self._stopping.set()
 
     def _progress(self, core: CoreThread) -> dict[str, int]:
         moved = {name: supervisor.progress() for name, supervisor in self._supervisors.items()}

@@ -67,6 +67,8 @@ class Inbox:
         self._refused: set[str] = set()
         self._closed = False
         self.coalesced = 0
+        self.most = 0
+        """How many items waited at once, at most."""
 
     def offer(self, reading: Reading) -> bool:
         """Take a reading. ``False`` when the queue is full: offer it again."""
@@ -125,5 +127,6 @@ class Inbox:
     def _put(self, item: Item) -> int:
         self._next += 1
         self._items[self._next] = item
+        self.most = max(self.most, len(self._items))
         self._changed.notify_all()
         return self._next

@@ -35,16 +35,21 @@ class DeviceSettings:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettings:
-    """Where events go. ``password`` is read from its file once, at start."""
+    """Where events go. ``password`` is read from its file once, at start.
+
+    ``readers``: which client may have which streams replayed.
+    """
 
     uri: str
     version: Literal["5", "3.1.1"] = "5"
     client_id: str | None = None
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    server_name: str | None = None
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
+    readers: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,10 @@ class LedgerSettings:
     device_key: Path
     auditor_public_key: Path | None = None
     signing_key: Path | None = None
+    signing_key_before: Path | None = None
+    limit_mb: int = 4096
+    archive_mb: int = 512
+    archive_days: int = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,7 @@ class Settings:
     broker: BrokerSettings | None = None
     devices: tuple[DeviceSettings, ...] = ()
     seed: int | None = None
+    metrics_port: int | None = None
 
 
 def check(path: Path) -> list[Fault]:
@@ -200,6 +210,7 @@ class _Reader:
                 for name, device in read.devices.items()
             ),
             seed=read.seed,
+            metrics_port=read.metrics.port if read.metrics else None,
         )
 
     def _sha256(self, read: TableFile) -> str:
@@ -222,6 +233,10 @@ def _ledger(read: LedgerFile, folder: Path, state: Path, table: str) -> LedgerSe
         device_key=folder / read.device_key if read.device_key else state / f"{table}.device-key",
         auditor_public_key=folder / read.auditor_public_key if read.auditor_public_key else None,
         signing_key=folder / read.signing_key if read.signing_key else None,
+        signing_key_before=folder / read.signing_key_before if read.signing_key_before else None,
+        limit_mb=read.limit_mb,
+        archive_mb=read.archive_mb,
+        archive_days=read.archive_days,
     )
 
 
@@ -245,9 +260,11 @@ def _broker(read: BrokerFile, folder: Path) -> BrokerSettings:
         client_id=read.client_id,
         username=read.username,
         password=password.read_text(encoding="utf-8").rstrip("\n") if password else None,
+        server_name=read.server_name,
         ca=at(read.ca),
         certificate=at(read.certificate),
         key=at(read.key),
+        readers=MappingProxyType({client: frozenset(streams) for client, streams in read.readers.items()}),
     )
 
 

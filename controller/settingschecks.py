@@ -133,6 +133,10 @@ def _keys(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Itera
             yield Fault(file, f"ledger.{key}", "", "missing: make it with `feltd keys` and set it")
         elif key != "device_key" or not test:
             yield from _readable(file, f"ledger.{key}", folder, value)
+    yield from _readable(file, "ledger.signing_key_before", folder, ledger.signing_key_before)
+    if ledger.archive_mb > ledger.limit_mb:
+        remedy = f"above limit_mb = {ledger.limit_mb}: no hand would begin before the file is archived"
+        yield Fault(file, "ledger.archive_mb", str(ledger.archive_mb), remedy)
     if ledger.file:
         yield from _folder(file, "ledger.file", folder, ledger.file)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from controller.errors import LocalError
 
-OK, REFUSED, USAGE = 0, 1, 2
+OK, REFUSED, USAGE, UNHEALTHY = 0, 1, 2, 5
 ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 AMOUNTS = ("small_blind", "big_blind", "ante", "small_bet", "big_bet", "table_min", "straddle")
 LIMITS = (*AMOUNTS, "ante_kind", "structure")
@@ -19,13 +19,7 @@ def tell(args: argparse.Namespace) -> int:
     """Send one command and tell its answer; the exit code."""
     from controller.client import ask, told  # noqa: PLC0415 - `feltd --help` must not load a socket client
 
-    if args.socket is None and args.config is None:
-        raise LocalError("--socket", None, "say which table: --socket PATH, or -c FILE")
-    path = args.socket
-    if path is None:
-        from controller.settings import socket_path  # noqa: PLC0415
-
-        path = socket_path(args.config)
+    path = _socket(args)
     request = {"command": args.command, "args": arguments(args), "by": args.by, "role": args.role}
     answer = ask(path, request | {"reason": args.reason})
     if args.json:
@@ -35,6 +29,30 @@ def tell(args: argparse.Namespace) -> int:
     if answer["ok"]:
         return OK
     return REFUSED if "refused" in answer else USAGE
+
+
+def health(args: argparse.Namespace) -> int:
+    """Ask how the daemon is; the exit code says whether all is well."""
+    from controller.client import ask  # noqa: PLC0415
+
+    told = ask(_socket(args), {"command": "health"})["health"]
+    if args.json:
+        print(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        for name, trouble in told["checks"].items():
+            print(f"{name:<10} {trouble or 'ok'}")
+    return OK if told["ok"] else UNHEALTHY
+
+
+def _socket(args: argparse.Namespace) -> Path:
+    if args.socket is None and args.config is None:
+        raise LocalError("--socket", None, "say which table: --socket PATH, or -c FILE")
+    if args.socket is None:
+        from controller.settings import socket_path  # noqa: PLC0415
+
+        return socket_path(args.config)
+    path: Path = args.socket
+    return path
 
 
 def arguments(args: argparse.Namespace) -> dict[str, Any]:

@@ -58,9 +58,11 @@ class BrokerFile(Section):
     client_id: Text | None = None
     username: Text | None = None
     password_file: Text | None = None
+    server_name: Text | None = None
     ca: Text | None = None
     certificate: Text | None = None
     key: Text | None = None
+    readers: dict[Name, list[Literal["play", "cash", "ops", "guard"]]] = Field(default={})
 
 
 class LedgerFile(Section):
@@ -70,6 +72,16 @@ class LedgerFile(Section):
     device_key: Text | None = None
     auditor_public_key: Text | None = None
     signing_key: Text | None = None
+    signing_key_before: Text | None = None
+    limit_mb: Annotated[int, Field(ge=16)] = 4096
+    archive_mb: Annotated[int, Field(ge=1)] = 512
+    archive_days: Annotated[int, Field(ge=1)] = 31
+
+
+class MetricsFile(Section):
+    """``[metrics]``: numbers for Prometheus, on loopback."""
+
+    port: Annotated[int, Field(ge=0, le=65535)]
 
 
 class PersonFile(Section):
@@ -139,5 +151,6 @@ class TableFile(Section):
     broker: BrokerFile | None = None
     ledger: LedgerFile = LedgerFile()
     socket: SocketFile = SocketFile()
+    metrics: MetricsFile | None = None
     timing: TimingFile = TimingFile()
     devices: dict[str, DeviceFile] = Field(default={})

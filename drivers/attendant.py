@@ -10,6 +10,7 @@ from dataclasses import replace
 from drivers.conflicts import Conflicts
 from drivers.conversation import Conversation, Step
 from drivers.errors import DeviceError
+from drivers.framing import Noise
 from drivers.readings import DeviceFault, DeviceLost, DeviceUp, Reading, TagsSeen
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DeviceError)
@@ -53,6 +54,11 @@ class Attendant:
     def acknowledge(self, reading: Reading, now: int) -> Step:
         """The outcome of ``reading`` is durable. Taken at any time, also while the device is away."""
         return self._guarded(lambda: self._conversation.acknowledge(reading, now))
+
+    def noise(self) -> dict[str, int]:
+        """What was not good on the link so far: ``crc``, ``resync``, ``dropped``, ``timeouts``."""
+        noise = getattr(self._conversation, "noise", None)
+        return dict(noise.counts()) if isinstance(noise, Noise) else {}
 
     def leave(self, now: int) -> Step:
         """The link will be closed on purpose."""

@@ -115,7 +115,8 @@ class Supervisor:
 
     def counts(self) -> dict[str, int]:
         """Counters since the start, for metrics."""
-        return self._counts | {"overtaken": self._outbox.overtaken, "held_back": self._outbox.refused}
+        own = {"overtaken": self._outbox.overtaken, "held_back": self._outbox.refused}
+        return self._counts | self._attendant.noise() | own
 
     # ------------------------------------------------------------ the thread
 

@@ -34,6 +34,22 @@ def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
     return connection
 
 
+def wipe_log(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it; ``False`` where somebody is reading it: try again later.
+
+    What was overwritten in the file then stands nowhere any more. Nobody is waited for. An error of the disk counts as
+    "not now": nothing of what was committed depends on it, and the next append meets it and says so.
+    """
+    try:
+        connection.execute("PRAGMA busy_timeout = 0")
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_S * 1000)}")
+    return not busy
+
+
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """Open the file for reading beside a running daemon or without one. Raises ``LedgerError``."""
     if not path.is_file():

@@ -144,6 +144,32 @@ def is_due(connection: sqlite3.Connection, path: Path, retention: Retention, wal
     return event.get("session") is None or event["type"] == "table.closed"
 
 
+def compact(path: Path) -> tuple[int, int]:
+    """Give unused pages back to the disk; the size before and after, in bytes. Nobody may write the file meanwhile.
+
+    Raises ``LedgerBusy`` for a running daemon, ``LedgerError``.
+    """
+    if not path.is_file():
+        raise LedgerError(path, "no such file; name a ledger that a daemon has written")
+    lock = take_lock(path)
+    try:
+        before = path.stat().st_size
+        with closing(database.connect(path, durable=True)) as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return before, path.stat().st_size
+    except (OSError, sqlite3.Error) as error:
+        raise database.unusable(path, error) from error
+    finally:
+        os.close(lock)
+
+
+def is_due_now(path: Path, retention: Retention, wall_ns: int) -> bool:
+    """``is_due`` beside a running daemon. Raises ``LedgerError`` and ``sqlite3.Error``."""
+    with closing(database.connect_read_only(path)) as connection:
+        return is_due(connection, path, retention, wall_ns)
+
+
 def put_away(path: Path, begin: Callable[[Path, Mapping[str, str], Mapping[str, Head]], None]) -> Path | None:
     """Move the file into the archive; ``begin`` writes the next one, given what it is to say about the one before.
 

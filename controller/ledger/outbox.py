@@ -1,5 +1,6 @@
 """The ledger as an outbox: what the broker has not acknowledged yet. Used by the pump, on a connection of its own."""
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -88,6 +89,23 @@ class Outbox:
             "WHERE acked = 0 GROUP BY stream"
         ).fetchall()
         return Backlog(sum(count for _, count, _, _ in found), {stream: (low, high) for stream, _, low, high in found})
+
+    def depth(self) -> int:
+        """How many rows are unsent, by the index alone."""
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM row INDEXED BY row_unacked WHERE acked = 0"
+        ).fetchone()
+        return int(count)
+
+    def oldest(self) -> dict[str, str] | None:
+        """What has waited longest: its ``time``, ``stream`` and ``sequence``; ``None`` where nothing waits."""
+        found = self._connection.execute(
+            "SELECT body FROM row INDEXED BY row_unacked WHERE acked = 0 ORDER BY row LIMIT 1"
+        ).fetchone()
+        if found is None:
+            return None
+        event = json.loads(found[0])
+        return {"time": event["time"], "stream": event["source"].rsplit("/", 1)[1], "sequence": event["sequence"]}
 
     def close(self) -> None:
         """Close this connection to the file."""

@@ -60,7 +60,7 @@ class Vault:
     def retire(self, hand: str) -> None:
         """Delete what could open the hand's secrets on this device. The row stays: the key is not made again.
 
-        The file's write-ahead log can hold the wrapped key until the next checkpoint overwrites it.
+        The file's write-ahead log holds the wrapped key until it is emptied, which the ledger does at once.
         """
         self._connection.execute(
             "INSERT INTO hand_key (hand) VALUES (?) ON CONFLICT (hand) DO UPDATE SET restart = NULL",

@@ -44,6 +44,7 @@ class Signer:
         return {
             "old": old,
             "new": self.key_id,
+            "old_public_key": before.public_key().public_bytes_raw().hex(),
             "public_key": new,
             "valid_from": f"{row:016d}",
             "signed_by_old": before.sign(text).hex(),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from controller.contract import envelope
 from controller.contract.checkpoint import Head
@@ -66,6 +66,7 @@ class Ledger:
         self._signer = Signer(keys.signing) if keys.signing else None
         self._rhythm = rhythm
         self._sign_at: int | None = None
+        self._wipe = True  # a run before may have ended between a hand's end and the wiping
         self._sources = {stream: self.source.stream(stream) for stream in STREAMS}
         self._tail: _Tail | None = self._read_tail()
 
@@ -151,13 +152,18 @@ class Ledger:
             rows = [self._put(tail, record, wall_ns) for record in records]
             at_once = any(record.type in SIGNED_AT_ONCE for record in records)
             self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
+        if any(record.type in ENDS_A_HAND for record in records):
+            self._wipe = True
+            self._wipe_log()
         return rows
 
     def sign_due(self, mono_ns: int, wall_ns: int) -> bool:
         """Sign what has been unsigned for a period; call it whenever the core thread wakes.
 
-        ``mono_ns`` is the monotonic clock. Returns whether rows were appended. Raises ``AppendFailed``.
+        ``mono_ns`` is the monotonic clock. Returns whether rows were appended. Raises ``AppendFailed``. A hand's key
+        that still stands in the write-ahead log, because somebody was reading, is wiped as well.
         """
+        self._wipe_log()
         if self._sign_at is None:
             self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
         if self._signer is None or mono_ns < self._sign_at:
@@ -168,6 +174,15 @@ class Ledger:
             with self._transaction() as tail:
                 self._sign(tail, 1, wall_ns)
         return self.row > before
+
+    @property
+    def public_key(self) -> Ed25519PublicKey | None:
+        """The public half of the signing key."""
+        return self._signer.public if self._signer else None
+
+    def _wipe_log(self) -> None:
+        if self._wipe:
+            self._wipe = not database.wipe_log(self._connection)
 
     @property
     def row(self) -> int:

@@ -4,10 +4,12 @@ The chains are followed by ``contract.following``, which subscribers use too; he
 and the columns beside the bytes are held against them.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -19,6 +21,7 @@ from controller.contract.topics import STREAMS, Source
 from controller.ledger import database
 from controller.ledger.errors import LedgerError
 
+_AT_ONCE = 500
 ROWS = "SELECT row, stream, sequence, type, hand, body FROM row"
 
 
@@ -37,32 +40,64 @@ def verify(
     public_keys: Iterable[Ed25519PublicKey] | None = None,
     go_on: Callable[[int], bool] = lambda _row: True,
 ) -> Report:
-    """Check every row of a ledger file, opened for reading only, as it was when this began.
+    """Check every row of a ledger file, opened for reading only, up to what is its end when it gets there.
 
     Without ``public_keys`` the signatures are held against the chain and not against a key. ``go_on`` is asked before
     each row and may wait, or say ``False`` to end early. Raises ``LedgerError`` for a file that cannot be read at all.
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
-            # One look at the file: a daemon may append meanwhile, and its newer ends must not be held against it.
-            connection.execute("BEGIN")
             about = database.meta(connection)
-            heads = {s: Head(n, h) for s, n, h in connection.execute("SELECT stream, sequence, sha256 FROM head")}
         except sqlite3.Error as error:
             raise database.unusable(path, error) from error
-        keys = None if public_keys is None else Keyring(public_keys)
-        follower = follow(about, keys, checkpoint)
-        try:
-            for row in connection.execute(f"{ROWS} ORDER BY row"):
+        follower = follow(about, None if public_keys is None else Keyring(public_keys), checkpoint)
+        heads: dict[str, Head] | None = None
+        after = -(2**63)  # a forged row may stand in front of the first
+        while heads is None:
+            try:
+                rows, heads = _batch(connection, after)
+            except sqlite3.DatabaseError as error:
+                broken = f"the file cannot be read from here on ({error})"
+                follower.fault(Fault(max(after + 1, 1), "?", 0, broken))
+                break
+            for row in rows:
                 if not go_on(row[0]):
                     return follower.report()
                 follower.follow(stored(*row))
-        except sqlite3.DatabaseError as error:
-            broken = f"the file cannot be read from here on ({error})"
-            follower.fault(Fault(follower.last_row + 1, "?", 0, broken))
-        ends(follower, heads)
+                after = row[0]
+        if heads is not None:
+            ends(follower, heads)
         follower.against_checkpoint()
     return follower.report()
+
+
+def _batch(connection: sqlite3.Connection, after: int) -> tuple[list[Any], dict[str, Head] | None]:
+    """The next rows, and with the last of them the ends of the streams as they were at that moment.
+
+    A few rows at a time: a daemon that writes meanwhile must be able to empty its log.
+    """
+    connection.execute("BEGIN")
+    try:
+        rows = connection.execute(f"{ROWS} WHERE row > ? ORDER BY row LIMIT {_AT_ONCE}", (after,)).fetchall()
+        if len(rows) == _AT_ONCE:
+            return rows, None
+        heads = connection.execute("SELECT stream, sequence, sha256 FROM head")
+        return rows, {stream: Head(sequence, sha256) for stream, sequence, sha256 in heads}
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def handed_over(path: Path) -> list[Ed25519PublicKey]:
+    """The keys that signed this file before they handed over to a later one, which vouches for them."""
+    with closing(database.connect_read_only(path)) as connection:
+        rotations = connection.execute("SELECT body FROM row WHERE stream = 'ops' AND type = 'key.rotated'").fetchall()
+    found = []
+    for (body,) in rotations:
+        try:
+            found.append(Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(body)["data"]["old_public_key"])))
+        except (ValueError, KeyError, TypeError):
+            continue  # a damaged event: following the chain says so
+    return found
 
 
 def follow(about: Mapping[str, str], keys: Keyring | None, checkpoint: Checkpoint | None = None) -> Follower:

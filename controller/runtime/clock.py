@@ -53,12 +53,30 @@ class ClockStep:
         return round((self.after - self.before) / MS)
 
 
-class StepWatch:
-    """Finds steps of the wall clock by comparing it with the monotonic one."""
+def boottime_ns() -> int:
+    """Monotonic ns that go on while the machine is suspended."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
-    def __init__(
-        self, monotonic: Callable[[], int] = time.monotonic_ns, wall: Callable[[], int] = time.time_ns
-    ) -> None:
+
+class SuspendWatch:
+    """Finds out that the machine slept: one monotonic clock went on, the other stood still."""
+
+    def __init__(self, boot: Callable[[], int] = boottime_ns, monotonic: Callable[[], int] = time.monotonic_ns) -> None:
+        self._boot = boot
+        self._monotonic = monotonic
+        self._offset = boot() - monotonic()
+
+    def look(self) -> int | None:
+        """How many ms it slept since the last look, if it did."""
+        before, self._offset = self._offset, self._boot() - self._monotonic()
+        slept = round((self._offset - before) / MS)
+        return slept if slept >= STEP_MS else None
+
+
+class StepWatch:
+    """Finds steps of the wall clock by comparing it with a monotonic one that goes on in a suspended machine."""
+
+    def __init__(self, monotonic: Callable[[], int] = boottime_ns, wall: Callable[[], int] = time.time_ns) -> None:
         self._monotonic = monotonic
         self._wall = wall
         self._offset = wall() - monotonic()

@@ -1,0 +1,55 @@
+"""The archived files of a ledger: what there is, and deleting what need not be kept any longer."""
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.ledger import database, files
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """One file: its ledger, the times of its first and last event, and how many there are."""
+
+    path: Path
+    ledger: str
+    first: str
+    last: str
+    rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "file": str(self.path),
+            "ledger": self.ledger,
+            "first": self.first,
+            "last": self.last,
+            "rows": self.rows,
+        }
+
+
+def listed(path: Path) -> list[Archived]:
+    """All archived files of a ledger, oldest first. Raises ``LedgerError``."""
+    found = []
+    for file in files.archived(path):
+        with closing(database.connect_read_only(file)) as connection:
+            read = connection.execute
+            (first,) = read("SELECT body FROM row ORDER BY row LIMIT 1").fetchone()
+            (rows, last) = read("SELECT row, body FROM row ORDER BY row DESC LIMIT 1").fetchone()
+            ledger = database.meta(connection)["ledger"]
+        found.append(Archived(file, ledger, json.loads(first)["time"], json.loads(last)["time"], rows))
+    return found
+
+
+def prune(path: Path, before: str, *, really: bool) -> list[Path]:
+    """Delete the archived files whose last event is of a day before ``before`` (``2025-11-30``); returns them.
+
+    The newest one stays, whatever its age: a restart may need it. Raises ``LedgerError``.
+    """
+    doomed = [one.path for one in listed(path)[:-1] if one.last[:10] < before]
+    for file in doomed:
+        if really:
+            file.unlink()
+    return doomed

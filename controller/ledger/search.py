@@ -1,0 +1,117 @@
+"""Looks into a ledger file for people: the end, a search, the last hands. Works beside a daemon and without one."""
+
+import json
+import sqlite3
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from controller.core.records import Record
+from controller.ledger import database
+from controller.ledger.reading import read_records
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a search is for; what is ``None`` does not matter. Times are texts as events carry them, or their begin."""
+
+    hand: str | None = None
+    seat: int | None = None
+    type: str | None = None
+    incident: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    def fits(self, event: dict[str, Any]) -> bool:
+        """Whether an event is wanted."""
+        data = event["data"]
+        seats = [data.get("seat"), *(line if isinstance(line, int) else None for line in data.get("seats") or ())]
+        return (
+            (self.hand is None or data.get("hand") == self.hand)
+            and (self.seat is None or self.seat in seats)
+            and (self.type is None or event["type"] == self.type or event["type"].startswith(f"{self.type}."))
+            and (self.incident is None or self.incident in (data.get("incident"), data.get("code")))
+            and (self.since is None or event["time"] >= self.since)
+            and (self.until is None or event["time"][: len(self.until)] <= self.until)
+        )
+
+
+def search(path: Path, wanted: Wanted, limit: int) -> list[dict[str, Any]]:
+    """The last ``limit`` events that fit, oldest first. Raises ``LedgerError``."""
+    kept: deque[dict[str, Any]] = deque(maxlen=limit)
+    kept.extend(event for event in _events(path, wanted) if wanted.fits(event))
+    return list(kept)
+
+
+def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) -> list[list[Record]]:
+    """The records of the last hands, oldest first, each in its original order. Raises ``LedgerError``.
+
+    With the auditor's key each record has its secret: closed cards and those that were burnt or mucked.
+    """
+    with closing(database.connect_read_only(path)) as connection:
+        try:
+            found = connection.execute(
+                "SELECT hand FROM row WHERE type = 'hand.started' AND hand IS NOT NULL ORDER BY row DESC LIMIT ?",
+                (count,),
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise database.unusable(path, error) from error
+    return [list(read_records(path, auditor=auditor, hand=hand)) for (hand,) in reversed(found)]
+
+
+def told(records: Sequence[Record]) -> Iterator[str]:
+    """A hand in lines: stakes, cards, actions and payments in the order in which they came."""
+    for record in records:
+        data = record.data
+        seat = f"seat {data['seat']}" if data.get("seat") is not None else ""
+        shown = {
+            name: data[name]
+            for name in ("street", "kind", "place", "card", "added", "to", "amount", "category", "cause", "pot")
+            if data.get(name) is not None
+        }
+        if record.secret and "card" in record.secret:
+            shown["closed"] = record.secret["card"]
+        if record.type == "hand.started":
+            shown |= {f"seat {line['seat']}": line["stack"] for line in data["seats"]}
+        elif record.type == "hand.closed":
+            shown |= {f"seat {line['seat']}": line["net"] for line in data["result"].get("seats", ())}
+        words = " ".join(f"{name}={value}" for name, value in shown.items())
+        at = f"{data.get('n', ''):>4} {data.get('t_ms', 0) / 1000:>8.1f} s"
+        yield f"{at}  {record.type:<18} {seat:<8} {words}".rstrip()
+
+
+def line(event: dict[str, Any]) -> str:
+    """One event in a line."""
+    data = json.dumps(event["data"], ensure_ascii=False, separators=(",", ":"))
+    return f"{event['row']} {event['time']} {event['type']:<20} {event.get('subject', ''):<24} {data}"
+
+
+def _events(path: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    """Candidates in row order; by the hand's index where a hand is asked for."""
+    with closing(database.connect_read_only(path)) as connection:
+        try:
+            if wanted.hand is not None:
+                rows = connection.execute("SELECT body FROM row WHERE hand = ? ORDER BY row", (wanted.hand,))
+            elif wanted.type is not None and "." in wanted.type:
+                rows = connection.execute("SELECT body FROM row WHERE type = ? ORDER BY row", (wanted.type,))
+            else:
+                rows = connection.execute("SELECT body FROM row ORDER BY row")
+            for (body,) in rows:
+                yield json.loads(body)
+        except sqlite3.Error as error:
+            raise database.unusable(path, error) from error
+
+
+def tail(path: Path, count: int) -> list[dict[str, Any]]:
+    """The last events, oldest first. Raises ``LedgerError``."""
+    with closing(database.connect_read_only(path)) as connection:
+        try:
+            rows = connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (count,)).fetchall()
+        except sqlite3.Error as error:
+            raise database.unusable(path, error) from error
+    return [json.loads(body) for (body,) in reversed(rows)]

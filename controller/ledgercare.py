@@ -1,0 +1,112 @@
+"""Looking after the ledger file while the table runs: how full it is, how much is unsent, whether it is whole."""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from controller.contract.following import Fault, Report
+from controller.ledger import files
+from controller.ledger.errors import LedgerError
+from controller.ledger.files import Filling, Retention
+from controller.ledger.verify import handed_over, verify
+
+LOWEST = 19
+"""The background check gives way to everything else."""
+BREATH_EVERY, BREATH_S = 50, 0.005
+"""After so many rows it rests, so that the disk and the interpreter are free for the table."""
+
+_log = structlog.get_logger("ledger")
+
+
+def fault_data(faults: Sequence[Fault]) -> dict[str, Any]:
+    """What the notice ``ledger.fault`` says."""
+    first = faults[0]
+    place = {"row": first.row, "stream": first.stream, "sequence": f"{first.sequence:016d}"}
+    return {"faults": len(faults), "first": {**place, "what": first.what}}
+
+
+class FillWatch:
+    """Tells each new level of ``ledger.filling`` once, and again when it is over."""
+
+    def __init__(self, path: Path, retention: Retention, *, was_full: bool) -> None:
+        self._path = path
+        self._retention = retention
+        self._told = files.LEVELS[-1] if was_full else 0
+        self.last = Filling(0, 1)
+
+    def look(self, oldest_unsent: Callable[[], Mapping[str, Any] | None]) -> dict[str, Any] | None:
+        """The data of a notice, where the level has changed. Raises ``LedgerError``."""
+        self.last = filling = files.filling(self._path, self._retention)
+        level = filling.level
+        if level == self._told:
+            return None
+        self._told = level
+        return {
+            "used": filling.used,
+            "limit": filling.limit,
+            "oldest_unsent": oldest_unsent(),
+            "new_hands_refused": level >= files.LEVELS[-1],
+        }
+
+
+@dataclass(slots=True)
+class Check:
+    """How far the background check is. ``report`` is ``None`` until it has ended."""
+
+    row: int = 0
+    report: Report | None = None
+    trouble: str = ""
+
+
+class BackgroundCheck:
+    """Verifies the whole file once, on a connection and a thread of its own, behind everything else."""
+
+    def __init__(self, path: Path, keys: Sequence[Ed25519PublicKey], found: Callable[[Report], None]) -> None:
+        self._path = path
+        self._keys = keys
+        self._found = found
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="check", daemon=True)
+        self.state = Check()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End early."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
+        began = time.monotonic()
+        try:
+            keys = [*self._keys, *handed_over(self._path)] if self._keys else None
+            report = verify(self._path, public_keys=keys, go_on=self._go_on)
+        except (LedgerError, sqlite3.Error) as error:
+            self.state.trouble = str(error)
+            _log.error("the ledger could not be checked", error=str(error))
+            return
+        if self._stopping.is_set():
+            return
+        self.state.report = report
+        _log.info(
+            "ledger checked", rows=report.rows, faults=len(report.faults), seconds=round(time.monotonic() - began)
+        )
+        self._found(report)
+
+    def _go_on(self, row: int) -> bool:
+        self.state.row = row
+        if row % BREATH_EVERY == 0:
+            self._stopping.wait(BREATH_S)
+        return not self._stopping.is_set()

@@ -1,0 +1,111 @@
+"""``feltd ledger``: what is in the file, for people who look into a dispute, and what becomes of old files."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from controller.errors import LocalError
+
+OK = 0
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of ``feltd ledger``."""
+    commands = parser.add_subparsers(metavar="WHAT", required=True)
+
+    def command(name: str, help_: str, act: Any) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help_, description=help_)
+        added.set_defaults(act=act)
+        added.add_argument("ledger", type=Path, metavar="LEDGER")
+        return added
+
+    tail = command("tail", "the last events", _tail)
+    tail.add_argument("-n", type=int, default=20, dest="count", metavar="N")
+    tail.add_argument("--json", action="store_true")
+
+    search = command("search", "the events that fit", _search)
+    search.add_argument("--hand", metavar="ID")
+    search.add_argument("--seat", type=int, metavar="N")
+    search.add_argument("--type", metavar="TYPE", help="for example hand.closed, or hand for all of them")
+    search.add_argument("--incident", metavar="ID", help="its id or its code")
+    search.add_argument("--since", metavar="TIME", help="UTC, for example 2026-11-30T20:14")
+    search.add_argument("--until", metavar="TIME")
+    search.add_argument("-n", type=int, default=1000, dest="count", metavar="N", help="at most the last N")
+    search.add_argument("--json", action="store_true")
+
+    recall = command("recall", "the last hands with stakes, actions and cards, in their order", _recall)
+    recall.add_argument("-n", type=int, default=10, dest="count", metavar="N")
+    recall.add_argument("--card-key", type=Path, metavar="FILE", help="the auditor's private key: shows closed cards")
+
+    command("compact", "give unused space back to the disk; the daemon must not run", _compact)
+
+    archives = command("archives", "the older files of this ledger", _archives)
+    archives.add_argument("--json", action="store_true")
+
+    prune = command("prune", "delete archived files that ended before a day", _prune)
+    prune.add_argument("--before", required=True, metavar="DAY", help="for example 2025-11-30")
+    prune.add_argument("--yes", action="store_true", help="do it; without it the files are only named")
+
+
+def _tail(args: argparse.Namespace) -> int:
+    from controller.ledger.search import tail  # noqa: PLC0415 - nothing else of feltd needs it
+
+    return _show(tail(args.ledger, args.count), as_json=args.json)
+
+
+def _search(args: argparse.Namespace) -> int:
+    from controller.ledger.search import Wanted, search  # noqa: PLC0415
+
+    wanted = Wanted(args.hand, args.seat, args.type, args.incident, args.since, args.until)
+    return _show(search(args.ledger, wanted, args.count), as_json=args.json)
+
+
+def _show(events: list[dict[str, Any]], *, as_json: bool) -> int:
+    from controller.ledger.search import line  # noqa: PLC0415
+
+    for event in events:
+        print(json.dumps(event, ensure_ascii=False) if as_json else line(event))
+    return OK
+
+
+def _recall(args: argparse.Namespace) -> int:
+    from controller.ledger.keys import load_auditor_key  # noqa: PLC0415
+    from controller.ledger.search import last_hands, told  # noqa: PLC0415
+
+    auditor = load_auditor_key(args.card_key) if args.card_key else None
+    for records in last_hands(args.ledger, args.count, auditor):
+        print(records[0].hand)
+        for text in told(records):
+            print(text)
+    return OK
+
+
+def _compact(args: argparse.Namespace) -> int:
+    from controller.ledger.files import compact  # noqa: PLC0415
+
+    before, after = compact(args.ledger)
+    print(f"{args.ledger}: {before / 1e6:.1f} MB, now {after / 1e6:.1f} MB")
+    return OK
+
+
+def _archives(args: argparse.Namespace) -> int:
+    from controller.ledger.archives import listed  # noqa: PLC0415
+
+    found = listed(args.ledger)
+    if args.json:
+        print(json.dumps([one.to_json() for one in found], indent=2))
+    else:
+        for one in found:
+            print(f"{one.path.name}  {one.first[:19]} to {one.last[:19]}  {one.rows} rows")
+    return OK
+
+
+def _prune(args: argparse.Namespace) -> int:
+    from controller.ledger.archives import prune  # noqa: PLC0415
+
+    if len(args.before) != 10 or args.before.count("-") != 2:
+        raise LocalError("--before", args.before, "write a day as 2025-11-30")
+    for path in prune(args.ledger, args.before, really=args.yes):
+        print(f"{'deleted' if args.yes else 'would delete'} {path}")
+    return OK
