@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.ledger.keys import create_auditor_key, create_signing_key
+from simulators.layout import Device
 from simulators.plan import SITE, TABLE, Plan
 
 PATIENCE_MS = {"timeout_ms": 500, "gap_ms": 50}
@@ -20,6 +21,8 @@ def write(
     patience = {name: ms * speed for name, ms in PATIENCE_MS.items()}
     (folder / "chips.toml").write_text(_chips(plan), encoding="utf-8")
     (folder / "chips.csv").write_text("tag,chip\n" + "".join(f"{t},{c}\n" for t, c in plan.tags.items()), "utf-8")
+    if plan.deck:
+        (folder / "deck.csv").write_text("tag,card\n" + "".join(f"{t},{c}\n" for t, c in plan.deck.items()), "utf-8")
     card_key, signing = Path(f"{ledger}.card-key"), Path(f"{ledger}.signing-key")
     if not card_key.exists():
         create_auditor_key(card_key, Path(f"{card_key}.pub"))
@@ -28,7 +31,7 @@ def write(
         "schema": 1,
         "site": SITE,
         "table": TABLE,
-        "kind": "shoe",
+        "kind": plan.kind,
         "seats": plan.places,
         "profile": plan.profile,
         "state_dir": str(folder),
@@ -38,7 +41,7 @@ def write(
         "currency": {"code": plan.stakes.currency, "exponent": plan.stakes.exponent},
         "limits": plan.limits_data(),
         "chips": {"file": "chips.toml", "tags": "chips.csv"},
-        "deck": {"id": "rehearsal"},
+        "deck": {"id": "rehearsal"} | ({"file": "deck.csv"} if plan.deck else {}),
         "broker": {"uri": broker, "version": version},
         "ledger": {
             "file": str(ledger),
@@ -47,20 +50,22 @@ def write(
             "signing_key": str(signing),
         },
         "socket": {"path": str(folder / "feltd.sock")},
-        "devices": {
-            "shoe0": {"driver": "shoe", "uri": uris["shoe0"], "channels": {"0": "shoe"}, "options": patience},
-            "keys0": {"driver": "keypad", "uri": uris["keys0"]},
-            "tray0": {
-                "driver": "feig",
-                "uri": uris["tray0"],
-                "channels": {"0": "tray"},
-                "options": patience | {"poll_ms": 200 * speed},
-            },
-        },
+        "devices": {device.name: _device(device, uris[device.name], patience, speed) for device in plan.layout.devices},
     }
     path = folder / "table.toml"
     path.write_text(toml(table), encoding="utf-8")
     return path
+
+
+def _device(device: Device, uri: str, patience: Mapping[str, int], speed: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"driver": device.driver, "uri": uri}
+    if device.places:
+        told["channels"] = dict(device.places)
+    if device.driver != "keypad":
+        # A tray alone may be read in real time; antennas that see bets must keep up with the hands.
+        alone = device.driver == "feig" and not device.options
+        told["options"] = {**patience, **({"poll_ms": 200 * speed} if alone else {}), **device.options}
+    return told
 
 
 def _chips(plan: Plan) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 from controller.contract.topics import Source, Topics
 from simulators import config
 from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
-from simulators.dealer import CardSlides, Dealer, Deed, KeyDown, KeyUp
+from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift
 from simulators.errors import ProductFailure
 from simulators.gestures import FILLER
+from simulators.layout import Layout
 from simulators.plan import SITE, TABLE, Plan
 from simulators.process import DaemonProcess, feltd
 from simulators.rigs import Host
@@ -50,7 +51,8 @@ class WiresStage:
         self._before = 0 if self.whole else last_row(self.ledger)
         self._folder = folder
         self._speed = speed
-        self._dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
+        self._dealer = plan.dealer()
+        self._layout = plan.layout
         self._last_key = 0.0
         self._hand = Performed()
         self._open: list[Callable[[], Any]] = []
@@ -67,13 +69,17 @@ class WiresStage:
         self._subscriber = Subscriber(self._broker.port, Topics(Source(SITE, TABLE), test=True).base)
         self._open.append(self._subscriber.close)
         earlier = 0 if self.whole else starts(self.ledger)
-        self._host = Host(devices(self._folder, earlier), self._folder / "devices.sock", speed=self._speed)
+        names = self._layout.names()
+        specs = devices(self._layout, self._folder, earlier)
+        self._host = Host(specs, self._folder / "devices.sock", speed=self._speed)
         self._open.append(self._host.stop)
-        for _ in range(earlier):
-            # Another shoe than before: its memory is not the one whose cards the ledger has.
-            self._host.do("erase", "shoe0")
-        self._host.do("load", "shoe0", cards=list(FILLER))
-        self._host.do("put", "tray0", tags=list(plan.tray))
+        if "shoe0" in names:
+            for _ in range(earlier):
+                # Another shoe than before: its memory is not the one whose cards the ledger has.
+                self._host.do("erase", "shoe0")
+            self._host.do("load", "shoe0", cards=list(FILLER))
+        for place, tags in plan.tokens.places.items():
+            self._field("put", place, tags)
         uri, version = self._broker.uri, self._broker.versions[0]
         table = config.write(plan, self._folder, self._host.uris, uri, version, self.ledger, self._speed)
         self._daemon = DaemonProcess(table, self._speed)
@@ -154,6 +160,10 @@ class WiresStage:
 
     def _do(self, deed: Deed) -> None:
         match deed:
+            case Lift(place=place, tags=tags):
+                self._field("take", place, tags)
+            case Lay(place=place, tags=tags):
+                self._field("put", place, tags)
             case CardSlides(card=card, confidence=confidence):
                 time.sleep(max(0.0, self._last_key + HAND_OVER_S - time.monotonic()))
                 self._host.do("slide", "shoe0", card=card, confidence=confidence)
@@ -163,6 +173,12 @@ class WiresStage:
             case KeyUp(key=key):
                 self._host.do("release", "keys0", key=key)
                 self._last_key = time.monotonic()
+
+    def _field(self, what: str, place: str, tags: Sequence[str]) -> None:
+        """Tags come to a place or leave it; where no antenna watches it nobody notices."""
+        if place in self._layout.watched:
+            reader, channel = self._layout.watched[place]
+            self._host.do(what, reader, tags=list(tags), channel=channel)
 
     def _accident(self, act: DeviceAct) -> None:
         match act.what:
@@ -206,16 +222,20 @@ class WiresStage:
 
     def _devices(self) -> dict[str, str]:
         known: dict[str, str] = self._daemon.ask("status")["status"]["devices"]
-        return {"shoe0": "?", "keys0": "?", "tray0": "?"} | known
+        return dict.fromkeys(self._layout.names(), "?") | known
 
 
-def devices(folder: Path, number: int = 0) -> list[dict[str, Any]]:
-    """The devices of a shoe table, for the process that plays them. ``number`` tells one set from another."""
+def devices(table: Layout, folder: Path, number: int = 0) -> list[dict[str, Any]]:
+    """The devices of a table, for the process that plays them. ``number`` tells one set of USB devices from another."""
     shoe, keys = f"SHOE-{number:04d}", f"KEYS-{number:04d}"
+    usb: dict[str, dict[str, Any]] = {
+        "shoe": {"product": 0xF001, "serial": shoe, "model": {"serial": shoe}},
+        "keypad": {"product": 0xF002, "serial": keys},
+    }
     return [
-        {"name": "shoe0", "driver": "shoe", "product": 0xF001, "serial": shoe, "model": {"serial": shoe}},
-        {"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": keys},
-        {"name": "tray0", "driver": "feig", "path": str(folder / "tray0")},
+        {"name": device.name, "driver": device.driver}
+        | usb.get(device.driver, {"path": str(folder / device.name), "model": dict(device.model)})
+        for device in table.devices
     ]
 
 
