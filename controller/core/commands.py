@@ -7,6 +7,7 @@ from controller.core.errors import BadCommand
 from controller.core.floor import attesting, button, chips, counting, deck, opening, seats, settings, staff
 from controller.core.inputs import Command
 from controller.core.out import Out
+from controller.core.rules.ultimate import colours
 from controller.core.rulings import rule
 
 COMMANDS: dict[str, Callable[[Out, Command], None]] = {
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[[Out, Command], None]] = {
     "rake": seating.rake,
     "tip": seating.tip,
     "rule": rule,
+    "colour": colours.colour,
 }
 
 

@@ -10,8 +10,11 @@ from controller.core.floor import conditions
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.rules import acting
+from controller.core.rules.ultimate import judge as ultimate
 from controller.core.sensing.rfid_table import RfidTable
 from controller.core.sensing.shoe_table import ShoeTable
+from controller.core.sensing.ultimate_rfid import UltimateRfid
+from controller.core.sensing.ultimate_shoe import UltimateShoe
 from controller.core.session import Session
 from controller.core.setup import Setup
 from controller.core.state import State
@@ -31,13 +34,20 @@ class Sensing(Protocol):
         """When ``tick`` is next due."""
 
 
+def _sensing(setup: Setup) -> Sensing:
+    """The sensing of a table by its kind and its game."""
+    if setup.profile.game == "ultimate":
+        return UltimateRfid(setup) if setup.kind == "rfid" else UltimateShoe(setup)
+    return RfidTable(setup) if setup.kind == "rfid" else ShoeTable(setup)
+
+
 class Table:
     """One table: ``feed`` is all there is. The same inputs and setup give equal records on any machine."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.session = Session(setup)
-        self._sensing: Sensing = RfidTable(setup) if setup.kind == "rfid" else ShoeTable(setup)
+        self._sensing: Sensing = _sensing(setup)
 
     @classmethod
     def restore(cls, setup: Setup, records: Iterable[Record]) -> "Table":
@@ -140,4 +150,6 @@ class Table:
                 "shown": list(hand.shown),
                 "allowed": acting.allowed(bounds) if bounds is not None else [],
             }
+        if self.setup.profile.game == "ultimate":
+            picture |= ultimate.picture(self.session.out)
         return picture

@@ -31,6 +31,8 @@ class Keys:
     unit: int
     seats: int
     timing: Timing
+    show_alone: bool = False
+    """SHOW may stand without a seat: at a table of boxes it is told as seat 0, the cards that are due."""
     seat: str = ""
     verb: str = ""
     amount: str = ""
@@ -138,6 +140,8 @@ class Keys:
             return problem or [Declared(AT_ONCE[key], seat, evidence=self.sources)]
         if key == "SHOW":
             seat, problem = self._seat()
+            if seat is None and self.show_alone and not problem:
+                return [Shown(0, evidence=self.sources)]
             if seat is None:
                 return problem or self._refuse("key the seat before SHOW", tried=key)
             return [Shown(seat, evidence=self.sources)]

@@ -27,6 +27,8 @@ LT: dict[str, tuple[str, ...]] = {
     "trips_range": ("LT-3.4",),
     "trips_posted": ("LT-3.5",),
     "chip_kind": ("LT-1.1", "LT-A12"),
+    "colour_in_play": ("LT-1.1", "LT-A12"),
+    "colour_taken": ("LT-1.1", "LT-A12"),
     # shuffle and deal
     "no_shuffle": ("LT-1.3",),
     "no_cut_offer": ("LT-1.4",),

@@ -47,6 +47,7 @@ def _opened(table: BoxTable, record: Record) -> None:
     table.playing = record.type == "table.opened"
     table.announced, table.boxes, table.coming, table.coup = (), {}, None, None
     table.shuffled, table.cut, table.cut_offered = False, None, False
+    table.colours = {}
 
 
 def _announced(table: BoxTable, record: Record) -> None:

@@ -117,3 +117,27 @@ def due(out: Out) -> Data:
             if (settled := closing.result(out, coup, n)) is not None
         ]
     return picture
+
+
+def picture(out: Out) -> Data:
+    """What people see of a table of boxes: what lies there, what is due. Never a closed card."""
+    table = out.state.table
+    coup = table.coup
+    boxes = coup.boxes if coup is not None else table.boxes
+    lines = [
+        {
+            "box": number,
+            "player": box.player if box.player is not None else stakes.player_of(out, number),
+            "stakes": {spot: amount for spot, amount in box.stakes.items() if amount},
+            "dark": box.dark,
+            "folded": box.folded is not None,
+            "settled": box.settled,
+        }
+        for number, box in sorted(boxes.items())
+    ]
+    told: Data = {"announced": list(table.announced), "boxes": lines, "due": due(out), "hand": None}
+    if coup is not None:
+        cards = len(coup.slots)
+        told["hand"] = {"hand": coup.id, "n": coup.n, "phase": coup.phase, "cards": cards, "board": coup.board}
+        told["hand"] |= {"street": {0: "preflop", 3: "flop", 5: "river"}.get(len(coup.board)), "actions": coup.actions}
+    return told

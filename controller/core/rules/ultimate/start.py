@@ -3,6 +3,7 @@
 from controller.core import incidents
 from controller.core.errors import BadCommand
 from controller.core.facts import Basis, CardCame, HandAttested, Sources
+from controller.core.floor import conditions
 from controller.core.inputs import Command
 from controller.core.out import Out, cite
 from controller.core.rules import showdown
@@ -92,7 +93,7 @@ def _may_start(out: Out, seed: bytes | None) -> bool:
     if seed is None:
         out.breach("no_seed", "BLOCK", "no hand seed was fed; this is a fault of the controller")
         return False
-    return True
+    return conditions.told(out, conditions.of_table(out))
 
 
 def by_card(out: Out, fact: CardCame, seed: bytes | None) -> Coup | None:

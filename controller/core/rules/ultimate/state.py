@@ -19,8 +19,8 @@ class Dealt:
 
     place: str
     box: int | None
-    card: str | None
-    salt: str | None
+    card: str | None = field(repr=False)
+    salt: str | None = field(repr=False)
     opened: bool = False
     gone: bool = False
     premature: bool = False
@@ -85,7 +85,7 @@ class Coup:
 
     id: str
     day: str
-    seed: bytes
+    seed: bytes = field(repr=False)
     boxes: dict[int, Box]
     n: int = 0
     t_ms: int = 0

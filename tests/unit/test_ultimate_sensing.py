@@ -1,0 +1,417 @@
+"""Example B by shoe and keypad, and by antennas; and what antennas must not be fooled by."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from controller.core.cards import DECK
+from controller.core.inputs import Command, HandSeed, Input, Tick, What
+from controller.core.records import Record
+from controller.core.setup import Chipset, Deck, Denomination, DeviceInfo, Setup
+from controller.core.table import Table
+from drivers.readings import CardSeen, DeviceLost, KeyPressed, KeyReleased, TagsSeen
+from tests.boxes import WALL, setup
+from tests.unit.test_ultimate_round import EXAMPLE_B
+
+MS = 1_000_000
+SPOTS = ("ante", "blind", "trips", "play")
+CARD_TAGS = {f"CA{i:02X}": card for i, card in enumerate(DECK)}
+TAG_OF = {card: tag for tag, card in CARD_TAGS.items()}
+CHIP_TAGS = {f"C1{i:04X}": "c1000" for i in range(60)} | {f"C5{i:04X}": "c500" for i in range(60)}
+CHIPS = Chipset("t", (Denomination("c500", 500), Denomination("c1000", 1000)), CHIP_TAGS)
+
+
+class Rig:
+    """A table with its devices on a fake clock."""
+
+    def __init__(self, table: Setup) -> None:
+        self.table = Table(table)
+        self.records: list[Record] = []
+        self.at = 0
+        self.no = 0
+        self.readings: dict[str, int] = {}
+        self.say("login", staff="s-11", role="dealer")
+        self.say("login", staff="s-12", role="pit_boss")
+        self.say("open")
+
+    def feed(self, what: What) -> None:
+        self.no += 1
+        self.records += self.table.feed(Input(self.no, self.at, WALL + self.at, what))
+        if self.table.wants_seed:
+            self.table.feed(Input(self.no, self.at, WALL + self.at, HandSeed(bytes(32))))
+
+    def say(self, name: str, /, **args: Any) -> None:
+        self.feed(Command(name, args, "s-12", "pit_boss", "test"))
+
+    def announce(self, *boxes: int) -> None:
+        self.say("attest", rule="LT-2.2", boxes=list(boxes))
+
+    def players(self, players: dict[int, str]) -> None:
+        for box, player in players.items():
+            self.say("seat", seat=box, player=player, stack=None)
+
+    def reading(self, device: str) -> int:
+        self.readings[device] = self.readings.get(device, 0) + 1
+        return self.readings[device]
+
+    def key(self, *keys: str) -> None:
+        for key in keys:
+            self.pause(120)
+            self.feed(KeyPressed("keys0", self.reading("keys0"), key))
+            self.feed(KeyReleased("keys0", self.reading("keys0"), key))
+
+    def pause(self, ms: int) -> None:
+        until = self.at + ms * MS
+        while (due := self.table.deadline()) is not None and due <= until:
+            self.at = max(self.at, due)
+            self.feed(Tick())
+        self.at = until
+
+    def all(self, event: str, /, **match: Any) -> list[dict[str, Any]]:
+        found = [r.data for r in self.records if r.type == event]
+        return [data for data in found if all(data.get(key) == value for key, value in match.items())]
+
+    def check_example_b(self) -> None:
+        assert self.all("bet.placed", box=2, spot="play", amount=3000, stage="before_deal", locked=True)
+        assert self.all("box.decided", box=1, decision=2, kind="play", amount=2000)
+        assert self.all("dealer.revealed", cards=["9d", "4c"], category="pair", qualified=True)
+        assert self.all("box.settled", box=1, against="win", house_net=-2500, agrees=True)
+        assert self.all("box.settled", box=2, against="win", house_net=-4000, agrees=True)
+        assert self.all("box.settled", box=3, against="fold", house_net=2000, agrees=True)
+        assert not [d for d in self.all("box.decided", box=2) if d["kind"] != "dark"]
+        assert not self.all("incident.opened")
+        assert not self.all("breach.noted")
+        assert not self.all("action.refused")
+        assert self.all("hand.closed")[0]["result"]["house_net"] == -4500
+        text = str([r.data for r in self.records])
+        assert not any(f"'{card}'" in text for card in ("Qs", "5h"))
+        self.say("close")
+        assert self.all("hand.final")
+
+
+class ShoeRig(Rig):
+    """Cards by the shoe, the rest by keys."""
+
+    def __init__(self, cards: str = "", **house: Any) -> None:
+        super().__init__(setup(house=house))
+        self.deck = cards.split() + [card for card in DECK if card not in cards.split()]
+
+    def slide(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.pause(260)
+            number = self.reading("shoe0")
+            self.feed(CardSeen("shoe0", number, "0", self.deck.pop(0), None, 100, number))
+
+
+def test_example_b_with_shoe_and_keypad() -> None:
+    rig = ShoeRig(EXAMPLE_B)
+    rig.players({1: "p-1", 2: "p-1", 3: "p-2"})
+    rig.announce(1, 2, 3)
+    rig.key(*"1", "BET", "2", "ENTER", "1", "ALLIN", "1", "ENTER")
+    rig.key("2", "BET", "2", "ENTER", "2", "RAISE", "6", "ENTER")
+    rig.key("3", "BET", "2", "ENTER", "HAND")
+    rig.slide(8)
+    rig.key("CHECK", "CHECK")
+    rig.slide(3)
+    rig.key("1", "CALL", "3", "CHECK")
+    rig.slide(2)
+    rig.key("3", "FOLD", "SHOW", "SHOW", "DONE")
+    rig.check_example_b()
+
+
+def test_keys_for_boxes_are_refused_where_they_mean_nothing() -> None:
+    rig = ShoeRig()
+    rig.announce(1)
+    rig.key("BET", "2", "ENTER")
+    assert "key the box" in rig.all("action.refused")[-1]["why"]
+    rig.key("7", "BET", "2", "ENTER")
+    assert "1 to 6" in rig.all("action.refused")[-1]["why"]
+    rig.key("1", "BET", "2", "ENTER", "1", "BET", "0", "ENTER")
+    assert [b["lies"] for b in rig.all("bet.withdrawn")] == [0, 0]
+    rig.key("1", "RAISE", "2", "ENTER", "SHOW", "MISDEAL", "MISDEAL")
+    assert len(rig.all("action.refused")) == 4
+
+
+def test_a_misdeal_by_keys_keeps_the_bets() -> None:
+    rig = ShoeRig()
+    rig.announce(1)
+    rig.key("1", "BET", "2", "ENTER", "HAND")
+    rig.slide(3)
+    rig.key("MISDEAL", "MISDEAL")
+    assert rig.all("hand.redealt")
+    rig.key("HAND")
+    rig.slide(4)
+    assert rig.all("hand.started")[-1]["boxes"][0]["stakes"] == {"ante": 1000, "blind": 1000}
+    rig.key("1", "FOLD", "DONE")
+    assert rig.all("hand.closed")
+
+
+def test_status_says_what_is_due() -> None:
+    rig = ShoeRig()
+    rig.announce(1)
+    rig.key("1", "BET", "2", "ENTER")
+    assert rig.table.status()["boxes"][0]["stakes"] == {"ante": 1000, "blind": 1000}
+    rig.key("HAND")
+    rig.slide(4)
+    status = rig.table.status()
+    assert status["hand"]["phase"] == "decide"
+    assert [a["kind"] for a in status["due"]["boxes"][0]["allowed"]] == ["check", "play", "play", "fold"]
+
+
+# --- antennas --------------------------------------------------------------------------------------------------
+
+CARD_PLACES = (
+    *(f"box:{box}:{place}" for box in range(1, 4) for place in ("cards", "under_play")),
+    "dealer",
+    "board",
+    "muck",
+)
+BET_PLACES = tuple(f"box:{box}:{spot}" for box in range(1, 4) for spot in SPOTS)
+CHANNELS = {
+    "cards0": {str(i): place for i, place in enumerate(CARD_PLACES)},
+    "bets0": {str(i): place for i, place in enumerate((*BET_PLACES, "tray"))},
+}
+
+
+class RfidRig(Rig):
+    """Antennas that read every 100 ms; chips come from a heap that nobody watches, or from the tray."""
+
+    def __init__(self, cards: str = "", **house: Any) -> None:
+        devices = (
+            DeviceInfo("cards0", "feig", CHANNELS["cards0"], "reader"),
+            DeviceInfo("bets0", "feig", CHANNELS["bets0"], "reader"),
+            DeviceInfo("keys0", "keypad", {}, "keypad"),
+        )
+        self.lie: dict[str, set[str]] = {place: set() for place in (*CARD_PLACES, *BET_PLACES, "tray")}
+        self.spare = {"c500": sorted(t for t, c in CHIP_TAGS.items() if c == "c500")}
+        self.spare["c1000"] = sorted(t for t, c in CHIP_TAGS.items() if c == "c1000")
+        self.lie["tray"] = {self.spare[kind].pop() for kind in ("c500", "c1000") for _ in range(20)}
+        self.hidden: set[str] = set()
+        kind: dict[str, Any] = {"kind": "rfid", "devices": devices, "deck": Deck("d1", CARD_TAGS), "chipset": CHIPS}
+        super().__init__(setup(seats=3, house=house, **kind))
+        self.deck = cards.split() + [card for card in DECK if card not in cards.split()]
+        self.pause(1000)
+
+    def pause(self, ms: int) -> None:
+        for _ in range(max(1, ms // 100)):
+            for device, places in CHANNELS.items():
+                for channel, place in places.items():
+                    tags = frozenset(self.lie[place] - self.hidden)
+                    self.feed(TagsSeen(device, self.reading(device), channel, tags, True))
+            super().pause(100)
+
+    def put(self, box: int, settle: int = 1500, **chips: dict[int, int]) -> None:
+        """Chips of a player on spots of a box: ``ante={1000: 1}``."""
+        for spot, counts in chips.items():
+            for worth, count in counts.items():
+                self.lie[f"box:{box}:{spot}"] |= {self.spare[f"c{worth}"].pop() for _ in range(count)}
+        self.pause(settle)
+
+    def take(self, place: str, settle: int = 1500) -> None:
+        """All chips of a spot to the tray."""
+        self.lie["tray"] |= self.lie[place]
+        self.lie[place] = set()
+        self.pause(settle)
+
+    def pay(self, place: str, amount: int) -> None:
+        """Chips of 1000 from the tray to a spot."""
+        tags = [tag for tag in sorted(self.lie["tray"]) if CHIP_TAGS[tag] == "c1000"][: amount // 1000]
+        self.lie["tray"] -= set(tags)
+        self.lie[place] |= set(tags)
+        self.pause(1500)
+
+    def deal(self, places: Iterable[str]) -> None:
+        for place in places:
+            self.lie[place].add(TAG_OF[self.deck.pop(0)])
+            self.pause(700)
+
+    def move(self, before: str, after: str) -> None:
+        self.lie[after] |= self.lie[before]
+        self.lie[before] = set()
+        self.pause(700)
+
+    def collect(self) -> None:
+        for place in CARD_PLACES:
+            self.lie[place] = set()
+        self.pause(4000)
+
+
+ROUND_OF_THREE = ("box:1:cards", "box:2:cards", "box:3:cards", "dealer")
+
+
+def three_boxes(rig: RfidRig) -> RfidRig:
+    rig.players({1: "p-1", 2: "p-1", 3: "p-2"})
+    rig.announce(1, 2, 3)
+    rig.put(1, ante={1000: 1}, blind={1000: 1}, trips={500: 1})
+    rig.put(2, ante={1000: 1}, blind={1000: 1}, play={1000: 3})
+    rig.put(3, ante={1000: 1}, blind={1000: 1})
+    rig.key("HAND")
+    rig.deal(ROUND_OF_THREE * 2)
+    return rig
+
+
+def test_example_b_with_antennas() -> None:
+    rig = three_boxes(RfidRig(EXAMPLE_B))
+    rig.key("1", "CHECK", "3", "CHECK")
+    rig.deal(["board"] * 3)
+    rig.put(1, play={1000: 2})
+    rig.move("box:1:cards", "box:1:under_play")
+    rig.key("3", "CHECK")
+    rig.deal(["board"] * 2)
+    rig.move("box:3:cards", "muck")
+    rig.key("SHOW", "1", "SHOW", "2", "SHOW")
+    for place in ("box:1:trips", "box:3:ante", "box:3:blind"):
+        rig.take(place)
+    for place, amount in (("box:1:ante", 1000), ("box:1:play", 2000), ("box:2:ante", 1000), ("box:2:play", 3000)):
+        rig.pay(place, amount)
+    rig.collect()
+    rig.check_example_b()
+
+
+def test_chips_before_a_key_are_told_before_it() -> None:
+    """The dealer presses HAND while the last chips are still coming to rest, and deals at once."""
+    rig = RfidRig()
+    rig.announce(1)
+    rig.put(1, settle=100, ante={1000: 1}, blind={1000: 1})
+    rig.key("HAND")
+    rig.pause(1500)
+    assert not rig.all("breach.noted")
+    assert rig.all("hand.started")
+
+
+def test_a_flop_right_after_a_play_is_not_premature() -> None:
+    rig = three_boxes(RfidRig())
+    rig.key("1", "CHECK")
+    rig.put(3, settle=200, play={1000: 3})
+    rig.deal(["board"] * 3)
+    rig.pause(1500)
+    assert rig.all("box.decided", box=3, kind="play", amount=3000)
+    assert not rig.all("incident.opened")
+    assert rig.all("street.opened")
+
+
+def test_a_play_laid_chip_by_chip_is_one_play() -> None:
+    rig = three_boxes(RfidRig())
+    for _ in range(4):
+        rig.put(1, settle=300, play={1000: 1})
+    rig.pause(1500)
+    assert [d["amount"] for d in rig.all("box.decided", box=1)] == [4000]
+    assert not rig.all("incident.opened")
+
+
+def test_i_40_a_dark_box_is_lifted() -> None:
+    rig = three_boxes(RfidRig())
+    held, rig.lie["box:2:cards"] = rig.lie["box:2:cards"], set()
+    rig.pause(1500)
+    rig.lie["box:2:cards"] = held
+    rig.pause(1500)
+    (incident,) = rig.all("incident.opened")
+    assert (incident["code"], incident["boxes"], incident["rules"][0]) == ("I-40", [2], "LT-2.4")
+
+
+def test_a_flickering_tag_is_not_a_look() -> None:
+    rig = three_boxes(RfidRig())
+    for _ in range(6):
+        rig.hidden = set(rig.lie["box:2:cards"])
+        rig.pause(200)
+        rig.hidden = set()
+        rig.pause(300)
+    assert not rig.all("incident.opened")
+
+
+def test_a_player_holds_the_seen_cards_as_he_likes() -> None:
+    rig = three_boxes(RfidRig())
+    held, rig.lie["box:1:cards"] = rig.lie["box:1:cards"], set()
+    rig.pause(5000)
+    rig.lie["box:1:cards"] = held
+    rig.pause(1500)
+    assert not rig.all("incident.opened")
+
+
+def test_lt_7_3_cards_beside_the_play_are_flagged_once() -> None:
+    rig = three_boxes(RfidRig())
+    rig.put(1, play={1000: 3})
+    rig.pause(25_000)
+    assert [b["rules"] for b in rig.all("breach.noted")] == [["LT-7.3"]]
+
+
+def test_lt_6_8_a_card_in_another_box() -> None:
+    rig = three_boxes(RfidRig())
+    tag = min(rig.lie["box:1:cards"])
+    rig.lie["box:1:cards"].discard(tag)
+    rig.lie["box:3:cards"].add(tag)
+    rig.pause(1500)
+    assert rig.all("incident.opened")[0]["rules"] == ["LT-6.8"]
+
+
+def test_lt_8_2_chips_are_added_to_a_play() -> None:
+    rig = three_boxes(RfidRig())
+    rig.put(1, play={1000: 3})
+    rig.put(1, play={1000: 1})
+    assert rig.all("incident.opened")[0]["rules"] == ["LT-8.2", "LT-10.1"]
+    rig.take("box:1:play")
+    rig.put(1, play={1000: 3})
+    assert rig.all("incident.closed")[0]["outcome"] == "corrected"
+
+
+def test_what_still_lies_when_betting_ends_is_a_stake() -> None:
+    """Winnings that nobody picked up are no stake, until the dealer ends the betting over them."""
+    rig = RfidRig("As 4c Ad 4d Kh 9c 7s 2d 3h")
+    rig.announce(1)
+    rig.put(1, ante={1000: 1}, blind={1000: 1})
+    rig.key("HAND")
+    rig.deal(("box:1:cards", "dealer") * 2)
+    rig.put(1, play={1000: 3})
+    rig.move("box:1:cards", "box:1:under_play")
+    rig.deal(["board"] * 5)
+    rig.key("SHOW", "SHOW")
+    rig.pay("box:1:ante", 1000)
+    rig.pay("box:1:play", 3000)
+    rig.collect()
+    assert rig.all("hand.closed")
+    bets = len(rig.all("bet.placed"))
+    rig.pause(5000)
+    assert len(rig.all("bet.placed")) == bets
+    for place in ("box:1:ante", "box:1:play"):
+        rig.take(place)
+    rig.put(1, ante={1000: 1})
+    rig.key("HAND")
+    rig.pause(1000)
+    assert rig.all("hand.started")[-1]["boxes"][0]["stakes"] == {"ante": 1000, "blind": 1000}
+
+
+def test_keys_stand_in_for_an_antenna_that_is_lost() -> None:
+    rig = RfidRig()
+    rig.announce(1)
+    rig.key("1", "BET", "2", "ENTER")
+    rig.pause(500)
+    assert "chips decide" in rig.all("action.refused")[-1]["why"]
+    rig.feed(DeviceLost("bets0", rig.reading("bets0"), "unplugged", "x"))
+    rig.table.feed(Input(rig.no + 1, rig.at, WALL + rig.at, KeyPressed("keys0", 900, "1")))
+    for number, key in enumerate(("BET", "2", "ENTER")):
+        rig.feed(KeyPressed("keys0", 901 + number, key))
+    assert [b["spot"] for b in rig.all("bet.placed")] == ["ante", "blind"]
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_colour_chips_are_worth_what_was_assigned(assigned: bool) -> None:
+    tags = CHIP_TAGS | {f"CC{i:04X}": "red" for i in range(20)}
+    kinds = (Denomination("c500", 500), Denomination("c1000", 1000), Denomination("red", 500, "colour"))
+    rig = RfidRig()
+    rig.table.setup = rig.table.setup
+    table = setup(seats=3, kind="rfid", devices=rig.table.setup.devices, deck=Deck("d1", CARD_TAGS),
+                  chipset=Chipset("t", kinds, tags))  # fmt: skip
+    rig.table, rig.records = Table(table), []
+    rig.say("login", staff="s-11", role="dealer")
+    rig.say("open")
+    rig.announce(1)
+    if assigned:
+        rig.say("colour", colour="red", value=1000, player="p-1", box=1, count=20)
+    rig.lie["box:1:ante"] = {"CC0001", "CC0002"}
+    rig.pause(2000)
+    if assigned:
+        assert rig.all("bet.placed")[0]["amount"] == 2000
+        assert rig.all("bet.placed")[0]["chips"] == [{"class": "colour", "denomination": 1000, "count": 2}]
+    else:
+        assert rig.all("incident.opened")[0]["rules"] == ["LT-1.1", "LT-A12"]
