@@ -1,0 +1,73 @@
+"""Looking into a ledger: the end, a search by everything a dispute asks for, the last hands in their order."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from controller.cli import main
+from controller.ledger.keys import load_auditor_key
+from controller.ledger.search import Wanted, last_hands, search, tail, told
+from tests.ledgers import CARDS, WALL, Desk, new_desk, play, record
+
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    desk = new_desk(tmp_path_factory.mktemp("search"))
+    with desk.open() as ledger:
+        play(ledger, hands=3)
+        opened = record("incident.opened", incident="t07-i1", code="I-7", seats=[2], facts={})
+        ledger.append([opened], WALL + 60 * SECOND)
+        ledger.append([record("incident.closed", incident="t07-i1", code="I-7")], WALL + 120 * SECOND)
+    return desk
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Wanted(hand="t07-20261130-0002"), 10),
+        (Wanted(type="hand.closed"), 3),
+        (Wanted(type="incident"), 2),
+        (Wanted(type="hand"), 9),
+        (Wanted(incident="I-7"), 2),
+        (Wanted(incident="t07-i1"), 2),
+        (Wanted(seat=2), 1),
+        (Wanted(seat=1, hand="t07-20261130-0001"), 7),
+        (Wanted(since="2026-11-30T20:15", type="incident"), 2),
+        (Wanted(until="2026-11-30T20:15", type="incident"), 1),
+        (Wanted(hand="none"), 0),
+    ],
+)
+def test_what_is_asked_for_is_found(desk: Desk, wanted: Wanted, found: int) -> None:
+    assert len(search(desk.path, wanted, 1000)) == found
+
+
+def test_a_limit_keeps_the_last(desk: Desk) -> None:
+    (last,) = search(desk.path, Wanted(type="hand.closed"), 1)
+    assert last["data"]["hand"] == "t07-20261130-0003"
+    assert [event["row"] for event in tail(desk.path, 3)] == sorted(event["row"] for event in tail(desk.path, 3))
+
+
+def test_the_last_hands_in_their_order_and_closed_cards_for_the_auditor_only(desk: Desk) -> None:
+    hands = last_hands(desk.path, 2)
+    assert [records[0].hand for records in hands] == ["t07-20261130-0002", "t07-20261130-0003"]
+    assert [record.data.get("slot") for record in hands[0][1:5]] == [0, 1, 2, 3]
+    text = "\n".join(told([rec for rec in hands[0] if rec.type not in ("hand.started", "hand.closed")]))
+    assert CARDS[2] not in text, "never opened"
+    auditor = load_auditor_key(desk.folder / "auditor.key")
+    opened = [record.secret for record in last_hands(desk.path, 1, auditor)[0][1:5]]
+    assert [secret["card"] for secret in opened if secret] == list(CARDS)
+
+
+def test_the_command_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger", "tail", str(desk.path), "-n", "2", "--json"]) == 0
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert shown == tail(desk.path, 2)
+    assert main(["ledger", "search", str(desk.path), "--type", "hand.final"]) == 0
+    assert capsys.readouterr().out.count("hand.final") == 3
+    assert main(["ledger", "archives", str(desk.path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["ledger", "tail", str(Path("nowhere"))]) == 2
+    assert "no such file" in capsys.readouterr().err
