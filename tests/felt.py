@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from controller.core.cards import DECK
-from controller.core.facts import CardCame, Declared, Fact, Finished, HandAttested, Shown
+from controller.core.facts import Called, CardCame, Declared, Fact, Finished, HandAttested, Shown
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.core.rules.profile import Profile, Rake
@@ -75,10 +75,19 @@ class Felt:
 
     def deal(self, holes: dict[int, str] | None = None, board: str = "", dead: str = "") -> Self:
         """HAND and every closed card; ``holes`` fixes some seats' cards, ``board`` is kept for later streets."""
+        self.attest_hand()
+        return self.cards(holes, board, dead)
+
+    def attest_hand(self) -> Self:
+        """HAND: the hand begins and the blinds are posted."""
         self.session.seed(bytes(32))
         self.do(HandAttested())
-        hand = self.session.state.hand
-        assert hand is not None, [r.data for r in self.last]
+        assert self.session.state.hand is not None, [r.data for r in self.last]
+        return self
+
+    def cards(self, holes: dict[int, str] | None = None, board: str = "", dead: str = "") -> Self:
+        """Every closed card, as ``deal`` does it."""
+        hand = self.hand
         fixed = {seat: _cards(text) for seat, text in (holes or {}).items()}
         kept = {card for cards in fixed.values() for card in cards} | set(_cards(board)) | set(_cards(dead))
         spare = [card for card in DECK if card not in kept]
@@ -126,6 +135,16 @@ class Felt:
     def show(self, *seats: int) -> Self:
         for seat in seats:
             self.do(Shown(seat))
+        return self
+
+    def do_muck(self, seat: int) -> Self:
+        """A hand is given up untabled at the showdown."""
+        self.do(Declared("fold", seat))
+        return self
+
+    def call_misdeal(self) -> Self:
+        """The dealer calls for somebody who may rule a misdeal."""
+        self.do(Called("misdeal"))
         return self
 
     def done(self) -> Self:

@@ -151,6 +151,8 @@ class Duel:
             felt.do(CardCame("next", card))
             peer.deal_hole(card, player_index=turn % count)
         while felt.hand.phase != "award":
+            if felt.hand.phase != "bet" and peer.actor_indices:
+                self._formal_check()
             {"bet": self._act, "board": self._street}.get(felt.hand.phase, self._show)()
         self._compare_stacks()
         return self.named
@@ -173,6 +175,13 @@ class Duel:
         if not both:
             self.named[self._name(legal, theirs)] += 1
         self._do(self._choose(legal, raising=both and legal.raising is not None))
+
+    def _formal_check(self) -> None:
+        """CM-8: pokerkit asks the big blind although everybody else is all-in; here no betting can follow."""
+        if self.peer.checking_or_calling_amount or self.peer.can_complete_bet_or_raise_to():
+            raise Disagreement(f"pokerkit waits for seat {self.peer.actor_index + 1}")
+        self.peer.check_or_call()
+        self.named["CM-8"] += 1
 
     def _name(self, legal: Bounds, theirs: tuple[int | None, int | None]) -> str:
         """The named difference behind unlike bounds."""

@@ -13,7 +13,7 @@ from pokerkit import Automation, FixedLimitTexasHoldem, NoLimitTexasHoldem
 from tests import oracle
 from tests.felt import Felt, setup
 
-NAMED = {"C3", "C9", "C18", "C19"}
+NAMED = {"C3", "C9", "C18", "C19", "CM-8"}
 """All that may show in random hands."""
 BLOCKS, HANDS = 40, 500
 
@@ -45,12 +45,12 @@ def _table(felt: Felt, peer: Any, *words: str) -> None:
             _street(peer)
             continue
         felt.act(word)
-        if word == "f":
+        done = next(r.data for r in felt.last if r.type == "action.taken")
+        if done["kind"] == "fold":
             peer.fold()
-        elif word in ("c", "k"):
+        elif done["kind"] in ("check", "call"):
             peer.check_or_call()
         else:
-            done = next(r.data for r in felt.last if r.type == "action.taken")
             peer.complete_bet_or_raise_to(done["to"])
 
 
@@ -81,6 +81,15 @@ def test_c3_three_short_all_ins_add_up_here_and_not_there() -> None:
     _table(felt, peer, "c", "c", "c", "c", "k", "s", "b1000", "a", "a", "a", "c")
     assert felt.hand.level - felt.hand.acted[1] >= felt.hand.step
     assert (felt.legal.seat, felt.legal.raising) == (1, "raise")
+
+
+def test_cm_8_the_big_blind_is_asked_there_although_nobody_could_answer() -> None:
+    felt, peer = _pair("no_limit", [100, 5000, 5000])
+    _table(felt, peer, "f", "a")
+    assert felt.hand.phase == "board"
+    assert felt.hand.must_show == (1, 2)
+    assert (peer.actor_index, peer.checking_or_calling_amount) == (1, 0)
+    assert not peer.can_complete_bet_or_raise_to()
 
 
 def test_c9_odd_chips_go_one_each_here_and_two_to_one_seat_there() -> None:

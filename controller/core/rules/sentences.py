@@ -35,9 +35,11 @@ ASKS = {
 
 
 def tried(kind: str, to: int | None) -> str:
-    """``raise to 300``, ``check``."""
-    words = kind.replace("_", "-")
-    return words if to is None or kind in ("fold", "check", "call") else f"{words} to {to}"
+    """``raise to 300``, ``bet 300``, ``check``."""
+    words = {"all_in": "go all-in"}.get(kind, kind)
+    if to is None or kind in ("fold", "check", "call"):
+        return words
+    return f"{words} {to}" if kind == "bet" else f"{words} to {to}"
 
 
 def options(allowed: Sequence[Mapping[str, Any]]) -> str:
@@ -50,7 +52,8 @@ def options(allowed: Sequence[Mapping[str, Any]]) -> str:
         elif kind == "call":
             told.append(f"call {low}")
         else:
-            told.append(f"{kind} to {low}" + ("" if low == high else " or more" if high is None else f"-{high}"))
+            verb = kind if kind == "bet" else f"{kind} to"
+            told.append(f"{verb} {low}" + ("" if low == high else " or more" if high is None else f"-{high}"))
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
 
 
