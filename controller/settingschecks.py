@@ -19,7 +19,10 @@ from drivers import catalog
 from drivers.errors import ConfigError
 from drivers.link import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 
-PLACES = re.compile(r"shoe|board|burn|muck|stub|pot|rake|tips|drop|tray|button|discard|(?:seat|stack|bet):([1-9]\d?)")
+PLACES = re.compile(
+    r"shoe|board|burn|muck|stub|pot|rake|tips|drop|tray|button|discard|dealer|(?:seat|stack|bet):([1-9]\d?)"
+    r"|box:([1-9]):(?:ante|blind|trips|play|cards|under_play)"
+)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -251,8 +254,8 @@ def _place(file: str, at: str, channel: str, place: str, seats: int | None) -> I
     if match is None:
         remedy = 'no such place: for example "shoe", "tray", "board", "seat:3"'
         yield Fault(file, at, f'"{place}"', remedy)
-    elif match[1] and seats and int(match[1]) > seats:
-        yield Fault(file, at, f'"{place}"', f"the table has {seats} seats")
+    elif (number := match[1] or match[2]) and seats and int(number) > seats:
+        yield Fault(file, at, f'"{place}"', f"the table has {seats} {'seats' if match[1] else 'boxes'}")
 
 
 def _readable(file: str, key: str, folder: Path, name: str | None) -> Iterator[Fault]:
