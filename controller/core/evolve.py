@@ -397,6 +397,7 @@ def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
 
 
 def _bet_returned(hand: Hand, data: Data, secret: Data) -> None:
+    hand.early.pop(data["seat"], None)
     if data["cause"] != "uncalled":
         return  # what goes back here was never counted as a stake
     seat, amount = data["seat"], data["amount"]

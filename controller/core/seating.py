@@ -6,7 +6,7 @@ from controller.core.errors import BadCommand
 from controller.core.facts import Announced, Pushed, RakeDropped, Tipped
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import paying, positions, starting, turns
+from controller.core.rules import paying, positions, starting
 from controller.core.rules.button import clockwise_from
 
 
@@ -58,7 +58,6 @@ def leave_in_hand(out: Out, seat: int) -> None:
     if seat in hand.leaving:
         raise BadCommand("seat", seat, "is being left already")
     _tell(out, "seat.left", {"seat": seat, "owed": 0, "stack": hand.stack[seat]})
-    turns.follow(out)
 
 
 def straddle(out: Out, command: Command) -> None:

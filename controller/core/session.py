@@ -83,6 +83,7 @@ class Session:
             self._used(start.command(self.out, command, self._seed))
         else:
             commands.obey(self.out, command)
+        turns.follow(self.out)
         return self.out.records
 
     def judge(self, fact: Fact) -> None:
@@ -91,6 +92,12 @@ class Session:
         if self.setup.profile.game == "ultimate":
             self._used(ultimate.judge(out, fact, self._seed))
             return
+        self._poker(fact)
+        if not isinstance(fact, Undone):
+            turns.follow(out)
+
+    def _poker(self, fact: Fact) -> None:
+        out = self.out
         match fact:
             case Declared():
                 acting.declare(out, fact)
@@ -133,7 +140,6 @@ class Session:
 
     def _card(self, fact: CardCame) -> None:
         self._used(dealing.card(self.out, fact, self._seed))
-        turns.follow(self.out)
 
     def _doubtful(self, fact: CardDoubtful) -> None:
         for source in fact.evidence:

@@ -51,7 +51,6 @@ def declare(out: Out, fact: Declared) -> None:
         _refuse(out, hand, fact, "bound", bounds, bound=sentences.tried(early.kind, early.to))
     else:
         _accept(out, hand, fact, bounds, judged.kind, judged.to)
-    turns.follow(out)
 
 
 def declare_early(out: Out, hand: Hand, seat: int, early: Early) -> None:
@@ -75,12 +74,15 @@ def _muck(out: Out, hand: Hand, fact: Declared) -> None:
     showdown.mucked(out, seat, fact.evidence)
 
 
-def accept_sensed(out: Out, hand: Hand, fact: StakePlaced, kind: Kind, read_as: str | None) -> None:
+def accept_sensed(
+    out: Out, hand: Hand, fact: StakePlaced, kind: Kind, read_as: str | None, to: int | None = None
+) -> None:
     """Accept what chips did as the decision of the seat to act; ``read_as`` is the rule that decided its meaning."""
     bounds = betting.bounds(hand, out.setup.profile)
     assert bounds is not None
     spoken = fact.spoken
-    to = hand.bet.get(fact.seat, 0) + bounds.call if kind == "call" else fact.total
+    if to is None:
+        to = hand.bet.get(fact.seat, 0) + bounds.call if kind == "call" else fact.total
     told = Declared(kind if spoken is None else spoken.kind, fact.seat, None if spoken is None else spoken.to)
     told = replace(told, basis=fact.basis, evidence=fact.evidence)
     _accept(out, hand, told, bounds, kind, to, movements=fact.movements, read_as=read_as)
@@ -154,8 +156,6 @@ def fold(
     if read_as is not None:
         data["read_as"] = read_as
     _emit(out, hand, data, basis, evidence)
-    if not in_turn:
-        turns.follow(out)
 
 
 NOTES = {

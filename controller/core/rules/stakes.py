@@ -7,9 +7,9 @@ the outcome, or held where a person must rule.
 from typing import Any
 
 from controller.core import incidents
-from controller.core.facts import HandAttested, Kind, StakePlaced
+from controller.core.facts import Declared, HandAttested, Kind, StakePlaced
 from controller.core.out import Out, cite
-from controller.core.rules import acting, betting, positions, starting
+from controller.core.rules import acting, betting, positions, starting, turns
 from controller.core.rules.betting import Bounds
 from controller.core.state import Hand
 
@@ -107,6 +107,7 @@ def _loose(out: Out, fact: StakePlaced, asked: str) -> None:
 def _bet(out: Out, hand: Hand, fact: StakePlaced) -> None:
     accounted = hand.bet.get(fact.seat, 0)
     if fact.total == accounted:
+        _taken_back(out, hand, fact, accounted)
         return  # what was in excess, or spoken and accepted, is in order now
     if out.state.held is not None:
         _loose(out, fact, f"incident {out.state.held.id} has to be ruled first")
@@ -122,12 +123,27 @@ def _bet(out: Out, hand: Hand, fact: StakePlaced) -> None:
         if fact.seat in hand.acted and fact.movements > 1:
             _string(out, fact, accounted)
         else:
-            seat = bounds.seat if bounds is not None else None
-            may = acting.allowed(bounds) if bounds is not None else []
-            asked = f"seat {seat} is to act; the chips are taken back"
-            out.breach("out_of_turn", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, allowed=may)
+            _early(out, hand, fact, bounds)
         return
     _decide(out, hand, fact, bounds)
+
+
+def _early(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds | None) -> None:
+    """Chips out of turn: backed up, and binding while nothing changes (CM-15)."""
+    if bounds is None:
+        _loose(out, fact, "no decision is due; the chips are taken back")
+        return
+    kind: Kind = "call" if fact.total <= hand.level else "raise" if hand.level else "bet"
+    said = Declared(kind, fact.seat, fact.total, fact.basis, fact.evidence)
+    turns.out_of_turn(out, hand, said, bounds)
+
+
+def _taken_back(out: Out, hand: Hand, fact: StakePlaced, accounted: int) -> None:
+    """Chips that came out of turn went back: they bind nobody any more."""
+    early = hand.early.get(fact.seat)
+    if early is not None and early.sensed and early.to > accounted:
+        back = {"seat": fact.seat, "amount": early.to - accounted, "cause": "irregular"}
+        out.hand("bet.returned", back, fact.basis, fact.evidence)
 
 
 def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
@@ -145,10 +161,14 @@ def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
     elif bounds.raising is None and bounds.call:
         _accept(out, hand, fact, "call", next(iter(out.rules(bounds.barred or "")), None))
         _excess(out, hand, fact, bounds.barred or "not_reopened", "irregular")
+    elif bounds.raising is not None and bounds.max_to is not None and fact.total > bounds.max_to:
+        behind = next(iter(out.rules(bounds.most_by)), None)
+        acting.accept_sensed(out, hand, fact, bounds.raising, behind, to=bounds.max_to)
+        _excess(out, hand, fact, bounds.most_by, "irregular")
     elif bounds.raising is not None and (fact.total >= bounds.min_to or fact.total == top):
         one_chip = fact.chips == 1 and bounds.call and spoken is None and fact.total != top
         _accept(out, hand, fact, "call" if one_chip else bounds.raising, "CM-17" if one_chip else None)
-    elif bounds.raising is not None and bounds.call and 2 * (fact.total - hand.level) < hand.step:
+    elif bounds.raising is not None and bounds.call and 2 * (fact.total - hand.level) < bounds.min_to - hand.level:
         _accept(out, hand, fact, "call", "CM-17")
     else:
         facts = {"seat": fact.seat, "total": fact.total, "min_to": bounds.min_to, "call_to": call_to}
@@ -173,4 +193,5 @@ def _excess(out: Out, hand: Hand, fact: StakePlaced, key: str, cause: str) -> No
     if fact.total > counted:
         back = {"seat": fact.seat, "amount": fact.total - counted, "cause": cause}
         out.hand("bet.returned", back, "derived", fact.evidence)
-    out.breach(key, "FLAG", "the call stands; what exceeds it goes back", seat=fact.seat, evidence=fact.evidence)
+    asked = "what may be staked stands; what exceeds it goes back"
+    out.breach(key, "FLAG", asked, seat=fact.seat, evidence=fact.evidence)
