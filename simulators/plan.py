@@ -178,4 +178,5 @@ def of_scenario(scenario: Scenario) -> Plan:
         people=scenario.people,
         pace=scenario.pace,
         cold=scenario.cold,
+        kind=scenario.table,
     )

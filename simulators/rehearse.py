@@ -24,6 +24,7 @@ from simulators.readrate import Reads
 from simulators.scripts import phh, scenario
 from simulators.scripts.acts import Script
 from simulators.scripts.by_tags import by_tags
+from simulators.scripts.variants import Pick
 from simulators.seen import Seen
 from simulators.through.facts import FactsStage
 from simulators.through.following import Follower
@@ -45,7 +46,7 @@ class Ask:
     profile: str = "rs_holdem"
     seed: int = 0
     speed: int = 0
-    table: Kind = "shoe"
+    table: Kind | None = None
     reads: Reads = "perfect"
 
 
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
     parser.add_argument("--through", choices=WAYS, default="facts")
-    parser.add_argument("--table", choices=("shoe", "rfid"), default="shoe", help="kind of table for recorded hands")
+    parser.add_argument("--table", choices=("shoe", "rfid"), help="only this kind (recorded hands: shoe)")
     parser.add_argument("--reads", choices=("perfect", "field"), default="perfect", help="how well antennas read")
     parser.add_argument("--profile", default="rs_holdem", help="house rules for recorded hands")
     parser.add_argument("--ledger", type=Path, help="keep the ledger in this new file, its keys beside it")
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     ask = Ask(asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads)
     try:
         house(ask.profile)
-        cases = run(find(asked.paths, asked.limit), ask, asked.ledger, asked.jobs, quiet=asked.json)
+        cases = run(find(asked.paths, asked.limit, ask.table), ask, asked.ledger, asked.jobs, quiet=asked.json)
     except (ScriptError, BadConfiguration) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
@@ -77,14 +78,18 @@ def main(arguments: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to play and what reports call it."""
+    """A file to play, what reports call it, and which case of a scenario."""
 
     path: Path
     name: str
+    pick: Pick | None = None
 
 
-def find(paths: Sequence[Path], limit: int = 0) -> list[Found]:
-    """All hands and scenarios in files and folders, in a fixed order. Raises ``ScriptError``."""
+def find(paths: Sequence[Path], limit: int = 0, table: Kind | None = None) -> list[Found]:
+    """All hands and cases of scenarios in files and folders, in a fixed order; with ``table`` those of this kind.
+
+    Raises ``ScriptError``.
+    """
     found: list[Found] = []
     for path in paths:
         if path.is_dir():
@@ -96,7 +101,19 @@ def find(paths: Sequence[Path], limit: int = 0) -> list[Found]:
             raise ScriptError(
                 "arguments", "FILE|FOLDER", str(path), "give *.phh and *.toml files, or folders with them"
             )
+    found = [case for one in found for case in _cases(one, table)]
     return found[:limit] if limit else found
+
+
+def _cases(one: Found, table: Kind | None) -> list[Found]:
+    """A scenario file is as many cases as it has variants, kinds of table and values to be swept over."""
+    if one.path.suffix != ".toml":
+        return [one]
+    try:
+        picks = scenario.cases(one.path)
+    except ScriptError:
+        return [one]  # what is wrong with it is told when it is played
+    return [Found(one.path, f"{one.name}{pick.label}", pick) for pick in picks if table in (None, pick.table)]
 
 
 def run(
@@ -127,7 +144,9 @@ def _one_ledger(found: Sequence[Found], ask: Ask, ledger: Path) -> Iterator[Case
 def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
     """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
     case = Case(one.name, "passed")
-    how = f"--through {ask.through} --table {ask.table} --reads {ask.reads} --profile {ask.profile} --seed {ask.seed}"
+    table = f" --table {ask.table}" if ask.table else ""
+    reads = f" --reads {ask.reads}" if ask.reads != "perfect" else ""
+    how = f"--through {ask.through}{table}{reads} --profile {ask.profile} --seed {ask.seed}"
     case.command = f"feltsim rehearse {how} {one.path}"
     began = time.monotonic()
     try:
@@ -202,18 +221,22 @@ def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
 
 
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
-    script = scenario.load(one.path)
-    plan = of_scenario(script)
+    script = scenario.load(one.path, one.pick)
+    plan = replace(of_scenario(script), reads=ask.reads if script.table == "rfid" else "perfect")
+    if script.killed and ask.through != "virtual":
+        raise NotRunnable("restoring the table after every record is done in one process: rehearse through virtual")
     for need in script.run.needs:
         if need not in HAS[ask.through]:
             raise NotRunnable(f"needs {need}, which {ask.through} has not got")
     for _ in range(script.run.repeat):
-        with _stage(plan, ask, journal, ledger, ask.speed or script.run.speed) as stage:
+        with _stage(plan, ask, journal, ledger, ask.speed or script.run.speed, killed=script.killed) as stage:
             playing.ScenarioRun(script, plan, stage).play(case)
 
 
 @contextmanager
-def _stage(plan: Plan, ask: Ask, journal: Journal | None, ledger: Path | None, speed: int) -> Iterator[Stage]:
+def _stage(
+    plan: Plan, ask: Ask, journal: Journal | None, ledger: Path | None, speed: int, *, killed: bool = False
+) -> Iterator[Stage]:
     """The stage that was asked for, closed at the end whatever happens."""
     with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
         own = None
@@ -225,7 +248,7 @@ def _stage(plan: Plan, ask: Ask, journal: Journal | None, ledger: Path | None, s
         elif ask.through == "virtual":
             from simulators.through.virtual import VirtualStage  # noqa: PLC0415 - facts need no devices
 
-            stage = VirtualStage(plan, journal)
+            stage = VirtualStage(plan, journal, killed=killed)
         else:
             from simulators.through.wires import WiresStage  # noqa: PLC0415 - nor USB/IP and a broker
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from simulators.layout import Kind
 from simulators.scripts.strict import Section
 
 LATER = "not checked by this rig yet: leave it out"
@@ -49,9 +50,15 @@ class Final:
     sealed: tuple[str, ...] = ()
 
 
-def read_expectations(top: Section, steps: Sequence[str]) -> tuple[tuple[Expect, ...], tuple[Never, ...], Final]:
-    """Read ``[[expect]]``, ``[[never]]`` and ``[final]``. Raises ``ScriptError`` for what can never be checked."""
+def read_expectations(
+    top: Section, steps: Sequence[str], table: Kind = "shoe"
+) -> tuple[tuple[Expect, ...], tuple[Never, ...], Final]:
+    """Read ``[[expect]]``, ``[[never]]`` and ``[final]``. Raises ``ScriptError`` for what can never be checked.
+
+    With ``tables`` an expectation is one of those kinds of table only.
+    """
     expects: list[Expect] = []
+    elsewhere: list[str] = []
     for number, section in enumerate(top.sections("expect"), start=1):
         expect = Expect(
             id=section.text("id", f"expect-{number}"),
@@ -65,6 +72,8 @@ def read_expectations(top: Section, steps: Sequence[str]) -> tuple[tuple[Expect,
         )
         if expect.event == "?" or (expect.event and expect.order):
             raise section.wrong("event", section.data.get("event"), "give an event, or an order of expectations")
+        if table not in section.texts("tables", (table,)):
+            elsewhere.append(expect.id)
         section.done()
         expects.append(expect)
     ids = [expect.id for expect in expects]
@@ -83,9 +92,12 @@ def read_expectations(top: Section, steps: Sequence[str]) -> tuple[tuple[Expect,
         if between and steps.index(between[0]) >= steps.index(between[1]):
             raise section.wrong("between", list(between), "the second step must come after the first")
         pair = (between[0], between[1]) if between else None
-        nevers.append(Never(section.line, section.text("event"), section.take("match", dict, {}), pair))
+        never = Never(section.line, section.text("event"), section.take("match", dict, {}), pair)
+        if table in section.texts("tables", (table,)):
+            nevers.append(never)
         section.done()
-    return tuple(expects), tuple(nevers), _final(top.section("final"))
+    here = tuple(expect for expect in expects if expect.id not in elsewhere)
+    return here, tuple(nevers), _final(top.section("final"))
 
 
 def _known(section: Section, key: str, name: str | None, among: Sequence[str]) -> str | None:

@@ -22,6 +22,8 @@ class Felt:
     top: list[str]
     after_reshuffle: list[str]
     seed: int = 0
+    devices: tuple[str, ...] = ()
+    """The devices of this kind of table."""
     stakes_in: dict[int, int] = field(default_factory=dict)
     """What each seat has in the round, in minor units."""
     left: dict[int, int | None] = field(default_factory=dict)
@@ -77,8 +79,11 @@ class Felt:
         """A seat's cards go to the muck."""
         self.folded.add(seat)
 
-    def put(self, seat: int, amount: int) -> list[Act]:
-        """Chips come in front of a seat; the dealer keys what they mean, unless it was declared."""
+    def put(self, seat: int, amount: int, movements: int = 1) -> list[Act]:
+        """Chips come in front of a seat; the dealer keys what they mean, unless it was declared.
+
+        A string of several movements is a call (CM-16): that is what the dealer makes of it.
+        """
         before = self.begin()
         if not self.dealt:
             return before  # blinds and antes: HAND posts them
@@ -86,6 +91,8 @@ class Felt:
         if said is not None and said.seat == seat and (said.to is not None or said.kind not in ("bet", "raise")):
             return before
         total = self.stakes_in.get(seat, 0) + amount
+        if movements > 1 and self.to_match:
+            total = min(total, self.to_match)
         kind: Kind = "call" if total <= self.to_match else "raise" if self.to_match else "bet"
         self.stakes_in[seat] = total
         return [*before, Declare(kind, seat, None if kind == "call" else total, name_seat=True)]
@@ -95,13 +102,19 @@ class Felt:
         """The highest stake of the round."""
         return max(self.stakes_in.values(), default=0)
 
-    def street(self) -> None:
-        """A card goes to burn or board. A new round begins with it only if all have answered the last stake."""
+    def street(self) -> list[Act]:
+        """The round is over if all have answered the last stake. What the dealer does then, before the next card."""
         if all(self._answered(seat) for seat in self.left if seat not in self.folded):
             for seat, stake in self.stakes_in.items():
                 left = self.left[seat]
                 self.left[seat] = None if left is None else left - stake
             self.stakes_in, self.declared = {}, None
+            return self.sweep()
+        return []
+
+    def sweep(self) -> list[Act]:
+        """Bets are pulled into the pot: nothing that this table senses or keys."""
+        return []
 
     def _answered(self, seat: int) -> bool:
         stake, left = self.stakes_in.get(seat, 0), self.left[seat]

@@ -10,15 +10,19 @@ from typing import Any
 from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.faults import BadConfiguration
-from simulators.scripts import strict
+from simulators import layout
+from simulators.layout import Kind
+from simulators.scripts import antennas, strict, variants
 from simulators.scripts.acts import DECK, SeatStart, Stakes
+from simulators.scripts.antennas import AntennaFelt
 from simulators.scripts.expectations import Expect, Final, Never, read_expectations
 from simulators.scripts.felt import Felt
-from simulators.scripts.steps import Span, Step, read_span, read_steps
+from simulators.scripts.steps import ACTS, Span, Step, read_span, read_steps
+from simulators.scripts.variants import Pick
 
 ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 STAKES = ("blinds", "ante", "ante_kind", "currency", "exponent")
-LATER = "not done by this rig yet: write a scenario of its own"
+LATER = "not done by this rig yet: leave it out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +65,44 @@ class Scenario:
     close: bool = True
     cold: bool = False
     pace: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
+    table: Kind = "shoe"
+    killed: bool = False
+    """The table is thrown away and restored after every record."""
 
 
-def load(path: Path) -> Scenario:
-    """Read a scenario. Raises ``ScriptError`` with file, line, field, value and remedy."""
-    top = strict.read(path)
-    if top.take("schema", int) != 1:
-        raise top.wrong("schema", top.data["schema"], "this rig reads schema 1")
-    top.refuse({"variant": LATER, "sweep": LATER, "golden": LATER})
+def cases(path: Path) -> list[Pick]:
+    """The cases of a file: itself and its variants, at each kind of table, swept. Raises ``ScriptError``."""
+    return variants.picks(strict.read(path))
+
+
+def load(path: Path, pick: Pick | None = None) -> Scenario:
+    """Read one case of a scenario, by default itself at the first kind of table it is for.
+
+    Raises ``ScriptError`` with file, line, field, value and remedy.
+    """
+    whole = strict.read(path)
+    if whole.take("schema", int) != 1:
+        raise whole.wrong("schema", whole.data["schema"], "this rig reads schema 1")
+    whole.refuse({"golden": LATER})
+    known = variants.picks(whole)
+    pick = known[0] if pick is None else pick
+    table = pick.table or known[0].table or "shoe"
+    top = variants.of(whole, pick)
+    top.take("schema", int)
     run = _run(top.section("run"))
     start = top.section("start")
     people = _people(start.section("people"))
-    stacks, denominations = _stacks(start.section("stacks"))
+    stacks, chips = _stacks(start.section("stacks"))
+    denominations = {value for heap in chips.values() for value in heap}
     stakes = _stakes(top.section("run"), denominations, [s for s in stacks.values() if s is not None])
     button = start.number("button", least=1)
     if button not in stacks:
         raise start.wrong("button", button, f"give one of the seats {', '.join(map(str, stacks))}")
     state = start.choice("state", ("open_between_hands", "cold"), "open_between_hands")
     players = start.section("players")
-    seats = tuple(SeatStart(seat, players.text(str(seat), f"p-{seat}"), stack) for seat, stack in stacks.items())
+    seats = tuple(
+        SeatStart(seat, players.text(str(seat), f"p-{seat}"), stack, chips.get(seat)) for seat, stack in stacks.items()
+    )
     players.done()
     start.done()
     pace_section = top.section("pace")
@@ -87,9 +110,11 @@ def load(path: Path) -> Scenario:
     pace_section.done()
     top_cards, after = _deck(top.section("deck"))
     button_posts = run.rules.heads_up_small_blind == "button"
-    felt = Felt(seats, stakes, button, people, button_posts, top_cards, after, run.seed)
-    steps = read_steps(top.sections("step"), felt)
-    expects, nevers, final = read_expectations(top, [step.id for step in steps])
+    names = layout.of(table, 2).names()
+    kind, vocabulary = (AntennaFelt, antennas.ACTS) if table == "rfid" else (Felt, ACTS)
+    felt = kind(seats, stakes, button, people, button_posts, top_cards, after, run.seed, names)
+    steps = read_steps(top.sections("step"), felt, vocabulary)
+    expects, nevers, final = read_expectations(top, [step.id for step in steps], table)
     scenario = Scenario(
         id=top.text("id"),
         title=top.text("title"),
@@ -108,6 +133,8 @@ def load(path: Path) -> Scenario:
         close=top.take("close", bool, True),
         cold=state == "cold",
         pace=pace,
+        table=table,
+        killed=pick.killed,
     )
     top.done()
     return scenario
@@ -125,9 +152,7 @@ def _run(section: strict.Section) -> Run:
     clock = section.text("clock", "real")
     if clock not in ("real", "virtual") and not (clock[:1] == "x" and clock[1:].isdigit() and int(clock[1:]) > 0):
         raise section.wrong("clock", clock, 'use "real", "virtual" or a factor such as "x10"')
-    tables = section.texts("tables", ("shoe",))
-    if "shoe" not in tables:
-        raise section.wrong("tables", list(tables), 'this rig has a "shoe" table')
+    section.texts("tables")
     name = section.text("profile", "rs_holdem")
     override = section.take("override", dict, {})
     house = {key: value for key, value in override.items() if key not in STAKES}
@@ -157,17 +182,17 @@ def _people(section: strict.Section) -> dict[str, str]:
     return people or {"dealer": "s-01"}
 
 
-def _stacks(section: strict.Section) -> tuple[dict[int, int | None], set[int]]:
-    """Stacks by seat in minor units, and the chips they are made of."""
+def _stacks(section: strict.Section) -> tuple[dict[int, int | None], dict[int, dict[int, int]]]:
+    """Stacks by seat in minor units, and the chips they are made of, where the scenario says."""
     stacks: dict[int, int | None] = {}
-    denominations: set[int] = set()
+    heaps: dict[int, dict[int, int]] = {}
     for key in section.data:
         value = section.take(key, (int, str, dict))
         if not key.isdigit() or not 1 <= int(key) <= 11:
             raise section.wrong(key, value, "seats are numbered 1 to 11")
         if isinstance(value, dict):
             chips = chips_of(section, key, value)
-            denominations |= set(chips)
+            heaps[int(key)] = chips
             stacks[int(key)] = sum(worth * count for worth, count in chips.items())
         elif isinstance(value, str):
             if value != "unknown":
@@ -177,7 +202,7 @@ def _stacks(section: strict.Section) -> tuple[dict[int, int | None], set[int]]:
             stacks[int(key)] = section.number(key, least=1)
     if len(stacks) < 2:
         raise section.wrong("", sorted(stacks), "give the stacks of at least two seats")
-    return dict(sorted(stacks.items())), denominations
+    return dict(sorted(stacks.items())), heaps
 
 
 def chips_of(section: strict.Section, key: str, value: Mapping[str, Any]) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""The steps of a scenario: when each happens, and its act expanded for a shoe table."""
+"""The steps of a scenario: when each happens, and its act expanded for a shoe table (``antennas``: for the other)."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -84,21 +84,21 @@ def read_span(section: Section, key: str, default: Span | None) -> Span | None:
     return Span(*numbers)
 
 
-def read_steps(sections: list[Section], felt: Felt) -> tuple[Step, ...]:
-    """All steps in order. Raises ``ScriptError``."""
+def read_steps(sections: list[Section], felt: Felt, vocabulary: "Mapping[str, Expand]") -> tuple[Step, ...]:
+    """All steps in order; ``vocabulary`` says what each act is at this kind of table. Raises ``ScriptError``."""
     steps: list[Step] = []
     for number, section in enumerate(sections, start=1):
-        step = _step(section, number, felt)
+        step = _step(section, number, felt, vocabulary)
         if any(step.id == other.id for other in steps):
             raise section.wrong("id", step.id, "another step has this id")
         steps.append(step)
     return tuple(steps)
 
 
-def _step(section: Section, number: int, felt: Felt) -> Step:
-    do = section.choice("do", ACTS)
+def _step(section: Section, number: int, felt: Felt, vocabulary: "Mapping[str, Expand]") -> Step:
+    do = section.choice("do", vocabulary)
     section.refuse(dict.fromkeys(("with", "offset_ms"), "acts at the same time are not done by this rig yet"))
-    acts = tuple(ACTS[do](section, felt))
+    acts = tuple(vocabulary[do](section, felt))
     when = _when(section.section("when")) if "when" in section else None
     step = Step(
         id=section.text("id", f"step-{number}"),
@@ -131,13 +131,13 @@ def _slide(section: Section, felt: Felt) -> Iterator[Act]:
     unread = section.take("unread", bool, False)
     seat = None
     if place.startswith("seat:"):
-        seat = _seat(section, "to", felt)
+        seat = seat_named(section, "to", felt)
         yield from felt.begin()
         felt.dealt = True
     elif place not in ("burn", "board"):
         raise section.wrong("to", place, 'a card slides to "burn", "board" or "seat:N"')
     else:
-        felt.street()
+        yield from felt.street()
     for _ in range(section.number("count", 1, 1)):
         card = felt.draw()
         yield Slide(None if unread else card, place.split(":")[0], seat, confidence)
@@ -158,15 +158,16 @@ def _deal(section: Section, felt: Felt) -> Iterator[Act]:
 
 def _turn(section: Section, felt: Felt) -> Iterator[Act]:
     places = section.take("at", (str, list))
+    yield from felt.street()
     for place in places if isinstance(places, list) else [places]:
-        yield Show(_seat_of(section, "at", place, felt))
+        yield Show(seat_of(section, "at", place, felt))
 
 
 def _move(section: Section, felt: Felt) -> Iterator[Act]:
     source, target = section.text("from"), section.text("to")
     section.number("count", 1, 1)
     if target == "muck" and source.startswith("seat:"):
-        seat = _seat(section, "from", felt)
+        seat = seat_named(section, "from", felt)
         felt.fold(seat)
         yield Muck(seat)
     else:
@@ -192,16 +193,16 @@ def _reshuffle(_section: Section, felt: Felt) -> Iterator[Act]:
 
 def _put(section: Section, felt: Felt) -> Iterator[Act]:
     section.refuse({"spots": "boxes and spots belong to Ultimate, which this table does not play"})
-    seat = _chair(section, felt)
+    seat = chair(section, felt)
     amount = _amount(section, felt)
-    section.number("movements", 1, 1)
+    movements = section.number("movements", 1, 1)
     section.number("pause_ms", 0)
-    yield from felt.put(seat, amount)
+    yield from felt.put(seat, amount, movements)
     yield Unsensed(f"chips.put seat {seat}: {amount}")
 
 
 def _take(section: Section, felt: Felt) -> Iterator[Act]:
-    seat = _chair(section, felt)
+    seat = chair(section, felt)
     yield Unsensed(f"chips.take seat {seat}: {_amount(section, felt)}")
 
 
@@ -214,14 +215,17 @@ def _shift(section: Section, felt: Felt) -> Iterator[Act]:
 
 
 def _amount(section: Section, felt: Felt) -> int:
+    return sum(value * count for value, count in counts(section, felt).items())
+
+
+def counts(section: Section, felt: Felt) -> dict[int, int]:
+    """The chips of a step by value. Raises ``ScriptError`` for chips that this table does not have."""
     chips = section.take("chips", dict)
-    amount = 0
     for value, count in chips.items():
         if not value.isdigit() or int(value) not in felt.stakes.chips or not isinstance(count, int) or count < 1:
             known = ", ".join(map(str, felt.stakes.chips))
             raise section.wrong("chips", chips, f"write {{ value = count }} with the chips of this table: {known}")
-        amount += int(value) * count
-    return amount
+    return {int(value): count for value, count in chips.items()}
 
 
 # --------------------------------------------------------------------- people
@@ -229,7 +233,7 @@ def _amount(section: Section, felt: Felt) -> int:
 
 def _declare(section: Section, felt: Felt) -> Iterator[Act]:
     kind = section.choice("kind", KINDS)
-    seat = _chair(section, felt) if "seat" in section else None
+    seat = chair(section, felt) if "seat" in section else None
     number = section.number("number", None, 1)
     if number is not None and (kind not in ("bet", "raise", "all_in") or number % felt.stakes.unit):
         raise section.wrong("number", number, f"bet, raise and all_in take a total in chips of {felt.stakes.unit}")
@@ -277,8 +281,8 @@ def _role(section: Section, who: str, felt: Felt) -> str:
 
 
 def _device(what: str, *numbers: str) -> "Expand":
-    def expand(section: Section, _felt: Felt) -> Iterator[Act]:
-        device = section.choice("device", ("shoe0", "keys0", "tray0"))
+    def expand(section: Section, felt: Felt) -> Iterator[Act]:
+        device = section.choice("device", felt.devices)
         yield DeviceAct(what, device, {name: section.number(name, None) for name in numbers if name in section})
         section.asked.update(numbers)
 
@@ -300,22 +304,35 @@ def _mark(section: Section, _felt: Felt) -> Iterator[Act]:
     yield Unsensed(f"mark {section.text('text', '')}".strip())
 
 
-def _chair(section: Section, felt: Felt) -> int:
+def chair(section: Section, felt: Felt) -> int:
+    """The step's ``seat``. Raises ``ScriptError`` for one that nobody sits on."""
     seat: int = section.number("seat", least=1)
     if seat not in {s.seat for s in felt.seats}:
         raise section.wrong("seat", seat, f"seats in play: {', '.join(str(s.seat) for s in felt.seats)}")
     return seat
 
 
-def _seat(section: Section, key: str, felt: Felt) -> int:
-    return _seat_of(section, key, section.text(key), felt)
+def seat_named(section: Section, key: str, felt: Felt) -> int:
+    """The number of a place ``seat:N``. Raises ``ScriptError``."""
+    return seat_of(section, key, section.text(key), felt)
 
 
-def _seat_of(section: Section, key: str, place: str, felt: Felt) -> int:
+def seat_of(section: Section, key: str, place: str, felt: Felt) -> int:
+    """The same for a place that stands under ``key``."""
     name, _, number = place.partition(":")
     if name != "seat" or number not in {str(s.seat) for s in felt.seats}:
         raise section.wrong(key, place, f"seats in play: {', '.join(f'seat:{s.seat}' for s in felt.seats)}")
     return int(number)
+
+
+def _unsensed(*keys: str) -> "Expand":
+    """An act that only antennas sense: performed all the same."""
+
+    def expand(section: Section, _felt: Felt) -> Iterator[Act]:
+        section.asked.update(keys)
+        yield Unsensed(f"{section.text('do')} {section.text('at')}")
+
+    return expand
 
 
 Expand = Callable[[Section, Felt], Iterator[Act]]
@@ -324,6 +341,9 @@ ACTS: Mapping[str, Expand] = {
     "card.slide": _slide,
     "card.turn": _turn,
     "card.move": _move,
+    "card.lift": _unsensed("ms"),
+    "tag.flicker": _unsensed("off_ms", "times"),
+    "deck.second": _unsensed("ms", "count"),
     "cards.deal": _deal,
     "cards.collect": _just(Finish()),
     "deck.shuffle": _shuffle,

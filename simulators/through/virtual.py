@@ -5,7 +5,8 @@ from typing import Any
 
 from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
-from simulators.dealer import CardSlides, Deed, KeyDown, Lay, Lift
+from drivers.readings import Reading, TagsSeen
+from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift
 from simulators.errors import RigError
 from simulators.gestures import MODELS, perform
 from simulators.hardware.device import Device
@@ -20,8 +21,11 @@ READY_MS = 5000
 class VirtualStage(Inside):
     """A table with its devices, without IO: thousands of hands an hour, and the same again with the same seed."""
 
-    def __init__(self, plan: Plan, journal: Journal | None = None) -> None:
+    def __init__(self, plan: Plan, journal: Journal | None = None, *, killed: bool = False) -> None:
         super().__init__(plan, journal)
+        self._killed = killed
+        self._typing = self._spent = False
+        self._standing: dict[tuple[str, str], Reading] = {}
         self._dealer = plan.dealer()
         self._layout = plan.layout
         self._devices: dict[str, Device] = {d.name: MODELS[d.driver](**d.model) for d in self._layout.devices}
@@ -72,7 +76,9 @@ class VirtualStage(Inside):
             case _:
                 for timed in self._dealer.deeds(act):
                     self.pause(timed.after_ms)
+                    self._typing = isinstance(timed.deed, KeyDown | KeyUp)
                     self._do(timed.deed)
+        self._typing = False
         self._settle()
 
     def close(self) -> None:
@@ -113,6 +119,7 @@ class VirtualStage(Inside):
     def _system(self, what: str) -> None:
         if what == "daemon.kill":
             self._table = None
+            self._standing = {}
             self._wires = {}
         elif what == "daemon.start":
             if self._journal is None:
@@ -171,4 +178,23 @@ class VirtualStage(Inside):
     def _input(self, what: What) -> None:
         assert self._table is not None
         self._no += 1
-        self.keep(self._table.feed(Input(self._no, self._now, self.wall, what)))
+        if isinstance(what, TagsSeen):
+            self._standing[what.device, what.channel] = what
+        records = self._table.feed(Input(self._no, self._now, self.wall, what))
+        self.keep(records)
+        self._spent = self._spent or (self._killed and bool(records))
+        if self._spent and not self._typing:
+            self._restore()
+
+    def _restore(self) -> None:
+        """Throw the table away and build it from its ledger, as a daemon does; it is told again what lies where.
+
+        Not between the keys of one entry: what is half typed is nowhere written down.
+        """
+        if self._journal is None:
+            raise NotRunnable("kill_after: a table is restored from its ledger, and there is none")
+        self._spent = False
+        self._table = Table.restore(self._setup, self._journal.restore())
+        for reading in self._standing.values():
+            self._no += 1
+            self.keep(self._table.feed(Input(self._no, self._now, self.wall, reading)))

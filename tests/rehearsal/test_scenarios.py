@@ -157,11 +157,11 @@ def test_a_refused_key_is_seen(rehearse: Callable[[str], Case]) -> None:
         ('between = ["raise", "fold2"]', 'between = ["fold2", "raise"]', "never[0].between", "must come after"),
         ("button = 1", "button = 9", "start.button", "1, 2, 3"),
         ('profile = "rs_holdem"', 'profile = "rs_holdum"', "run.profile", "rs_holdem"),
-        ('tables = ["shoe"]', 'tables = ["rfid"]', "run.tables", "shoe"),
+        ('tables = ["shoe"]', 'tables = ["pit"]', "run.tables", "shoe, rfid"),
         ('clock = "x10"', 'clock = "fast"', "run.clock", "real"),
         ("number = 3000", "number = 3100", "step[1].number", "500"),
         ("[final]", "[final]\nlatency = 3", "final.latency", "leave it out"),
-        ("[deck]", "[sweep]\nkill_after = 1\n[deck]", "sweep", "scenario of its own"),
+        ("[deck]", "[sweep]\nkill_after = "never"\n[deck]", "sweep.kill_after", "every_step"),
     ],
 )
 def test_what_is_wrong_is_refused_with_file_line_field_and_remedy(

@@ -1,0 +1,146 @@
+"""The acts of a scenario at a table with antennas: chips and cards move, and keys say only what no antenna sees."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from simulators.errors import RigError
+from simulators.scripts import steps
+from simulators.scripts.acts import (
+    Act,
+    Attest,
+    Declare,
+    Flicker,
+    LiftCards,
+    MoveCards,
+    MoveChips,
+    OtherDeck,
+    Sweep,
+)
+from simulators.scripts.felt import Felt
+from simulators.scripts.steps import Expand, chair, seat_named
+from simulators.scripts.strict import Section
+from simulators.tokens import heap
+
+
+@dataclass(slots=True)
+class AntennaFelt(Felt):
+    """One RFID table of a scenario, while its steps are expanded. ``chips`` are those of each place, by value."""
+
+    chips: dict[str, Counter[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.left = {s.seat: s.stack for s in self.seats}
+        for seat in self.seats:
+            if seat.stack is not None:
+                self.chips[f"stack:{seat.seat}"] = Counter(seat.chips or heap(seat.stack, self.stakes.chips))
+
+    def begin(self) -> list[Act]:
+        """Press HAND, once a hand. The blinds are chips: the scenario puts them."""
+        if self.begun:
+            return []
+        self.begun = True
+        return [Attest()]
+
+    def declare(self, act: Declare) -> list[Act]:
+        """A seat says what it does; chips that follow are the stake."""
+        before = self.begin()
+        self.declared = act
+        if act.kind == "fold" and act.seat is not None:
+            self.fold(act.seat)
+        return before if act.kind in ("bet", "raise") and act.to is None else [*before, act]
+
+    def put(self, seat: int, amount: int, movements: int = 1) -> list[Act]:
+        """Chips come in front of a seat. Returns what is done before."""
+        before = self.begin()
+        said, self.declared = self.declared, None
+        spoken = said is not None and said.seat == seat and said.kind in ("bet", "raise", "all_in")
+        total = self.stakes_in.get(seat, 0) + amount
+        if movements > 1 and self.dealt and self.to_match and not spoken:
+            total = min(total, self.to_match)
+        self.stakes_in[seat] = total
+        return before
+
+    def sweep(self) -> list[Act]:
+        """Bets are pulled into the pot, if there are any."""
+        spots = [place for place, chips in self.chips.items() if place.startswith("bet:") and +chips]
+        for place in spots:
+            self.chips.setdefault("pot", Counter()).update(self.chips.pop(place))
+        return [Sweep()] if spots else []
+
+    def move(self, section: Section, source: str, target: str, counts: Mapping[int, int]) -> None:
+        """Count chips from place to place. Raises ``ScriptError`` where they are not there."""
+        known = source in self.chips or source.startswith(("bet:", "pot"))
+        has = self.chips.setdefault(source, Counter())
+        if known and any(has[value] < count for value, count in counts.items()):
+            raise section.wrong("chips", dict(counts), f"{source} has {dict(+has)} at this moment")
+        has.subtract(counts)
+        self.chips.setdefault(target, Counter()).update(counts)
+
+
+def _felt(felt: Felt) -> AntennaFelt:
+    if not isinstance(felt, AntennaFelt):
+        raise RigError("acts for antennas were asked of a table without any")
+    return felt
+
+
+def _put(section: Section, felt: Felt) -> Iterator[Act]:
+    section.refuse({"spots": "boxes and spots belong to Ultimate, which this table does not play"})
+    table, seat = _felt(felt), chair(section, felt)
+    counts = steps.counts(section, felt)
+    movements, pause = section.number("movements", 1, 1), section.number("pause_ms", 0)
+    if movements > sum(counts.values()):
+        raise section.wrong("movements", movements, f"{sum(counts.values())} chips cannot be put in so many")
+    yield from table.put(seat, sum(value * count for value, count in counts.items()), movements)
+    table.move(section, f"stack:{seat}", f"bet:{seat}", counts)
+    yield MoveChips(f"stack:{seat}", f"bet:{seat}", counts, movements, pause)
+
+
+def _take(section: Section, felt: Felt) -> Iterator[Act]:
+    table, seat = _felt(felt), chair(section, felt)
+    counts = steps.counts(section, felt)
+    table.move(section, f"bet:{seat}", f"stack:{seat}", counts)
+    yield MoveChips(f"bet:{seat}", f"stack:{seat}", counts)
+
+
+def _shift(section: Section, felt: Felt) -> Iterator[Act]:
+    table = _felt(felt)
+    for move in section.sections("moves") or [section]:
+        source, target, counts = move.text("from"), move.text("to"), steps.counts(move, felt)
+        if source == "pot":
+            yield from table.sweep()
+        table.move(move, source, target, counts)
+        yield MoveChips(source, target, counts)
+        if move is not section:
+            move.done()
+
+
+def _move(section: Section, felt: Felt) -> Iterator[Act]:
+    source, target = section.text("from"), section.text("to")
+    if target == "muck" and source.startswith("seat:"):
+        felt.fold(seat_named(section, "from", felt))
+    yield MoveCards(source, target, section.number("count", 0))
+
+
+def _lift(section: Section, _felt: Felt) -> Iterator[Act]:
+    yield LiftCards(section.text("at"), section.number("ms", least=1))
+
+
+def _flicker(section: Section, _felt: Felt) -> Iterator[Act]:
+    yield Flicker(section.text("at"), section.number("off_ms", least=1), section.number("times", 1, 1))
+
+
+def _second_deck(section: Section, _felt: Felt) -> Iterator[Act]:
+    yield OtherDeck(section.text("at"), section.number("ms", least=1), section.number("count", 20, 1))
+
+
+ACTS: Mapping[str, Expand] = {
+    **steps.ACTS,
+    "card.move": _move,
+    "card.lift": _lift,
+    "tag.flicker": _flicker,
+    "deck.second": _second_deck,
+    "chips.put": _put,
+    "chips.take": _take,
+    "chips.move": _shift,
+}
