@@ -57,7 +57,7 @@ lint: $(STAMP)
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy --no-error-summary
 	@out="$$($(BIN)/lint-imports --no-cache)" || { echo "$$out"; exit 1; }
-	@find config controller drivers simulators -name '*.py' -exec \
+	@find backoffice config controller drivers simulators -name '*.py' -exec \
 	    awk 'FNR == 401 {print FILENAME ": longer than 400 lines, split it"; bad = 1} END {exit bad}' {} +
 
 format: $(STAMP)
@@ -67,6 +67,7 @@ format: $(STAMP)
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.bench
 	@$(BIN)/python -m benchmarks.codecs
+	@$(BIN)/python -m benchmarks.rules
 
 soak: $(STAMP)
 	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
@@ -84,4 +85,4 @@ LOCKFLAGS := --upgrade --universal --python-version 3.11 --generate-hashes \
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	@find config controller drivers simulators tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+	@find backoffice config controller drivers simulators tests benchmarks -name __pycache__ -type d -exec rm -rf {} +

@@ -152,4 +152,6 @@ class Table:
             }
         if self.setup.profile.game == "ultimate":
             picture |= ultimate.picture(self.session.out)
+        else:
+            picture["due"] = self.session.due().as_data()
         return picture
