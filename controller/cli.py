@@ -4,13 +4,19 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controller import ledgercli
+from controller.capturecli import add_capture, add_run, lines, verified
 from controller.errors import FeltError, LocalError
+from controller.rulescli import add_arguments as add_rules
 from controller.software import VERSION
 from controller.tablecli import add_table_commands, health
+
+if TYPE_CHECKING:
+    from controller.capture.starting import CaptureTo
 
 OK, REFUSED, USAGE, UNREACHABLE, UNSOUND = 0, 1, 2, 3, 4
 EXIT_CODES = """\
@@ -59,10 +65,16 @@ def _run(args: argparse.Namespace) -> int:
         raise LocalError("--test-speed", args.test_speed, "is for test mode only: leave it out, or set test = true")
     logs.configure(json_lines=not sys.stderr.isatty() if args.log is None else args.log == "json", level=args.level)
     while True:
-        daemon = Daemon(settings, args.test_speed)
+        daemon = Daemon(settings, args.test_speed, _capture(args))
         code = daemon.run()
         if code or not daemon.again:
             return code
+
+
+def _capture(args: argparse.Namespace) -> "CaptureTo | None":
+    from controller.capture.starting import CaptureTo  # noqa: PLC0415
+
+    return CaptureTo(args.capture, args.capture_mb, args.capture_keep) if args.capture else None
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -101,9 +113,11 @@ def _verify(args: argparse.Namespace) -> int:
     checkpoint = read_checkpoint(args.checkpoint) if args.checkpoint else None
     public = [load_verify_key(path) for path in args.public_key] or None
     report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
+    replayed = verified(args)
+    ok = report.ok and (replayed is None or replayed.ok)
     if args.json:
         told: dict[str, Any] = {
-            "ok": report.ok,
+            "ok": ok,
             "ledger": report.ledger,
             "rows": report.rows,
             "heads": {s: {"sequence": f"{h.sequence:016d}", "sha256": h.sha256} for s, h in report.heads.items()},
@@ -114,15 +128,17 @@ def _verify(args: argparse.Namespace) -> int:
             ],
             "notes": list(report.notes),
         }
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(json.dumps(told | ({"capture": asdict(replayed)} if replayed else {}), ensure_ascii=False, indent=2))
     else:
         print(f"ledger {report.ledger}: {report.rows} rows, {report.signatures} signatures")
         for fault in report.faults:
             print(f"fault: {fault}")
         for note in report.notes:
             print(f"note: {note}")
-        print("whole" if report.ok else "not whole")
-    return OK if report.ok else UNSOUND
+        for line in lines(replayed) if replayed else ():
+            print(line)
+        print("whole" if ok else "not whole")
+    return OK if ok else UNSOUND
 
 
 def _export(args: argparse.Namespace) -> int:
@@ -155,13 +171,9 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _rules(args: argparse.Namespace) -> int:
-    from controller.explaining import explained, lines  # noqa: PLC0415
+    from controller.rulescli import show  # noqa: PLC0415
 
-    if not args.explain:
-        raise LocalError("--explain", None, "say what to show: --explain tells the values of a profile")
-    told = explained(args.profile, Path())
-    print(json.dumps(told, ensure_ascii=False, indent=2) if args.json else "\n".join(lines(told)))
-    return OK
+    return show(args)
 
 
 def _speed(text: str) -> float:
@@ -190,6 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--test-speed", type=_speed, default=1.0, metavar="N", help="N times as fast: test mode only")
     run.add_argument("--log", choices=("json", "text"), help="default: text on a terminal, else json")
     run.add_argument("-v", "--verbose", dest="level", action="store_const", const=10, default=20)
+    add_run(run)
 
     check = add("check", "name every fault of a configuration", _check)
     check.add_argument("-c", "--config", type=Path, required=True, metavar="FILE")
@@ -202,6 +215,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("ledger", type=Path, metavar="LEDGER")
     verify.add_argument("--checkpoint", type=Path, metavar="FILE", help="heads that the back office has seen")
     verify.add_argument("--public-key", type=Path, action="append", default=[], metavar="FILE", help="a pinned key")
+    add_capture(verify)
     verify.add_argument("--json", action="store_true")
 
     ledgercli.add(add("ledger", "look into a ledger: tail, search, recall, compact, archives, prune", None))
@@ -218,10 +232,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--hand", metavar="ID")
     export.add_argument("-o", "--output", type=Path, metavar="FILE")
 
-    rules = add("rules", "show what a profile of house rules comes to", _rules)
-    rules.add_argument("--profile", required=True, metavar="NAME|FILE", help="a shipped profile, or a .toml file")
-    rules.add_argument("--explain", action="store_true", help="each value, the file that set it, the rules it decides")
-    rules.add_argument("--json", action="store_true")
+    add_rules(add("rules", "what every rule asks, where it is kept, which tests show it", _rules))
     add_table_commands(add)
     return parser
 

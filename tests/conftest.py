@@ -1,10 +1,13 @@
 """What all tests share: the folder of recorded hands and device vectors, and how hypothesis searches."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import marks
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,3 +37,9 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recorded hands and device vectors at {folder}; set FELTD_SHARED to the folder that has them")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _shown(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that is marked with a rule really shows it."""
+    yield from marks.watch(request)
