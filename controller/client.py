@@ -69,7 +69,8 @@ def picture(status: Mapping[str, Any]) -> str:
         button = "  button" if str(status["button"]) == seat else ""
         lines.append(f"  seat {seat:>2}  {taken['player'] or '-':<16} {stack:>10}{button}")
     hand = status["hand"]
-    if hand:
+    lines += _boxes(status)
+    if hand and "boxes" not in status:
         lines.append(f"hand {hand['hand']}: {hand['street']}, {hand['phase']}, pot {hand['pot']}")
         if hand["board"]:
             lines.append(f"  board {' '.join(hand['board'])}")
@@ -88,3 +89,28 @@ def picture(status: Mapping[str, Any]) -> str:
     lines += [f"staff {staff}: {role}" for staff, role in status["staff"].items()]
     lines += [f"device {name}: {state}" for name, state in status["devices"].items()]
     return "\n".join(lines)
+
+
+def _boxes(status: Mapping[str, Any]) -> list[str]:
+    """A table of boxes: what is announced, what lies there, what is due."""
+    if "boxes" not in status:
+        return []
+    lines = [f"boxes announced: {', '.join(map(str, status['announced'])) or 'none'}"]
+    for box in status["boxes"]:
+        stakes = ", ".join(f"{spot} {amount}" for spot, amount in box["stakes"].items())
+        marks = "".join(f"  {mark}" for mark in ("dark", "folded", "settled") if box[mark])
+        lines.append(f"  box {box['box']}  {box['player'] or '-':<16} {stakes}{marks}")
+    hand, due = status["hand"], status["due"]
+    if hand:
+        lines.append(f"round {hand['hand']}: {hand['phase']}")
+        if hand["board"]:
+            lines.append(f"  board {' '.join(card or '??' for card in hand['board'])}")
+    for box in due.get("boxes", ()):
+        may = ", ".join(f"{act['kind']} {act['min']}" if act["min"] else act["kind"] for act in box["allowed"])
+        lines.append(f"  box {box['box']} to decide: {may}")
+    lines += [f"  box {box} has to be opened" for box in due.get("open", ())]
+    for box in due.get("settle", ()):
+        if not box["settled"]:
+            told = ", ".join(f"{line['spot']} {line['outcome']} {line['pays'] or ''}".strip() for line in box["lines"])
+            lines.append(f"  box {box['box']}: {told}")
+    return lines + [f"  against the deal: {one['asked']}" for one in due.get("against", ())]

@@ -75,13 +75,13 @@ def phh(records: Sequence[Record], *, currency: str = "", exponent: int = 0) -> 
     why = unfinished(records)
     if why is not None:
         raise NotExportable("hand", (records[0].hand if records else None) or "", f"cannot be exported: {why}")
+    start = next(record for record in records if record.type == "hand.started")
+    played = start.data["game"], start.data.get("structure", "")  # a round of boxes has no structure
+    if played not in VARIANTS:
+        raise NotExportable("hand", start.hand or "", f"PHH has no code for {' '.join(played).strip()}")
     hand = _Hand(exponent=exponent)
     for record in records:
         _read(hand, record)
-    start = next(record for record in records if record.type == "hand.started")
-    if (start.data["game"], start.data["structure"]) not in VARIANTS:
-        game = f"{start.data['game']} {start.data['structure']}"
-        raise NotExportable("hand", start.hand or "", f"PHH has no code for {game}")
     return "".join(f"{key} = {value}\n" for key, value in _fields(hand, start, currency))
 
 

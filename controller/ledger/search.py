@@ -68,7 +68,7 @@ def told(records: Sequence[Record]) -> Iterator[str]:
     """A hand in lines: stakes, cards, actions and payments in the order in which they came."""
     for record in records:
         data = record.data
-        seat = f"seat {data['seat']}" if data.get("seat") is not None else ""
+        seat = next((f"{name} {data[name]}" for name in ("seat", "box") if data.get(name) is not None), "")
         shown = {
             name: data[name]
             for name in ("street", "kind", "place", "card", "added", "to", "amount", "category", "cause", "pot")
@@ -77,9 +77,10 @@ def told(records: Sequence[Record]) -> Iterator[str]:
         if record.secret and "card" in record.secret:
             shown["closed"] = record.secret["card"]
         if record.type == "hand.started":
-            shown |= {f"seat {line['seat']}": line["stack"] for line in data["seats"]}
+            shown |= {f"seat {line['seat']}": line["stack"] for line in data.get("seats", ())}
         elif record.type == "hand.closed":
             shown |= {f"seat {line['seat']}": line["net"] for line in data["result"].get("seats", ())}
+            shown |= {f"box {box['box']}": -box["house_net"] for box in data["result"].get("boxes", ())}
         words = " ".join(f"{name}={value}" for name, value in shown.items())
         at = f"{data.get('n', ''):>4} {data.get('t_ms', 0) / 1000:>8.1f} s"
         yield f"{at}  {record.type:<18} {seat:<8} {words}".rstrip()
