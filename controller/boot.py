@@ -5,7 +5,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -81,6 +81,12 @@ class Before:
             ended_well=fresh or not events or told[-1:] == ["daemon.stopped"],
             last_wall_ns=None if last is None else int(last * 1e9),
         )
+
+
+def device_options(driver: str, given: Mapping[str, Any], last_card: int | None) -> dict[str, Any]:
+    """A device's options. A shoe is told which cards are on record: it may have missed our last acknowledgement."""
+    known = {"committed": last_card} if driver == "shoe" and last_card is not None else {}
+    return {**given, **known}
 
 
 def notices(settings: Settings, before: Before, wall_ns: int) -> list[Notice]:

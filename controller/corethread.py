@@ -9,6 +9,7 @@ import hmac
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import structlog
 
@@ -34,6 +35,16 @@ Acknowledge = Callable[[Reading], bool]
 """Tells a device that a reading is durable; ``False`` when it could not be told now."""
 
 
+class Listener(Protocol):
+    """Who wants to know all that enters the core: a capture."""
+
+    def input(self, what: Input) -> None:
+        """It is about to be fed."""
+
+    def restored(self, row: int, at: int) -> None:
+        """What the last input led to could not be stored: the table is that of the ledger's row again."""
+
+
 class CoreThread:
     """Runs a table on a ledger. ``wake`` is called after each commit (the pump has work)."""
 
@@ -47,6 +58,7 @@ class CoreThread:
         wake: Callable[[], None],
         ended: Callable[[], None],
         seed: int | None = None,
+        listener: Listener | None = None,
     ) -> None:
         self._setup = setup
         self._ledger = ledger
@@ -55,6 +67,7 @@ class CoreThread:
         self._wake = wake
         self._ended = ended
         self._seed = seed
+        self._listener = listener
         self._no = 0
         self._devices: Mapping[str, Acknowledge] = {}
         self._standing: dict[tuple[str, str], Reading] = {}
@@ -181,6 +194,8 @@ class CoreThread:
         except AppendFailed:
             log.exception("append failed, restoring the table from the ledger")
             self._table = Table.restore(self._setup, self._ledger.restore_rows())
+            if self._listener:
+                self._listener.restored(self._ledger.row, self._clock.now())
             for reading in list(self._standing.values()):
                 self._append(reading)
             return self._append(what)
@@ -188,7 +203,10 @@ class CoreThread:
     def _append(self, what: What) -> list[Record]:
         self._no += 1
         wall = self._clock.wall()
-        records = self._table.feed(Input(self._no, self._clock.now(), wall, what))
+        stamped = Input(self._no, self._clock.now(), wall, what)
+        if self._listener:
+            self._listener.input(stamped)
+        records = self._table.feed(stamped)
         if records:
             self._ledger.append(records, wall)
             log.debug("recorded", types=[record.type for record in records])

@@ -20,6 +20,9 @@ import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from controller import boot
+from controller.capture import starting
+from controller.capture.recorder import Recorder
+from controller.capture.starting import CaptureTo
 from controller.commands import CommandSocket, Desk, follow_staff
 from controller.contract.envelope import time_text
 from controller.contract.following import Report
@@ -62,8 +65,10 @@ log = structlog.get_logger()
 class Daemon:
     """One table from start to end. ``speed`` scales time for sensing and drivers: test mode only."""
 
-    def __init__(self, settings: Settings, speed: float = 1.0) -> None:
+    def __init__(self, settings: Settings, speed: float = 1.0, capture: CaptureTo | None = None) -> None:
         self._settings = settings
+        self._capture = capture
+        self._recorder: Recorder | None = None
         self._clock = Clock(speed)
         self._inbox = Inbox()
         self._notifier = Notifier()
@@ -89,6 +94,10 @@ class Daemon:
         with ExitStack() as at_end:
             ledger = self._open_ledger()
             at_end.callback(ledger.close)
+            if self._capture:
+                held = (ledger.id, ledger.row)
+                self._recorder = starting.begin(self._capture, self._settings, held, self._clock)
+                at_end.callback(self._recorder.close)
             core = CoreThread(
                 self._settings.setup,
                 ledger,
@@ -97,6 +106,7 @@ class Daemon:
                 wake=self._wake_pump,
                 ended=self._stopping.set,
                 seed=self._settings.seed,
+                listener=self._recorder,
             )
             staff = self._recover(core, ledger)
             sequences = core.last_cards()
@@ -156,10 +166,6 @@ class Daemon:
         return staff
 
     def _supervisor(self, device: DeviceSettings, last_cards: Mapping[str, int]) -> Supervisor:
-        options = dict(device.options)
-        if device.driver == "shoe" and device.name in last_cards:
-            # Cards up to here are on record: the shoe may have missed our last acknowledgement.
-            options["committed"] = last_cards[device.name]
         return Supervisor(
             device.name,
             device.uri,
@@ -167,9 +173,10 @@ class Daemon:
             emit=self._inbox.offer,
             clock=self._clock.now,
             expect=device.expect,
-            options=options,
+            options=boot.device_options(device.driver, device.options, last_cards.get(device.name)),
             test_mode=self._settings.setup.test,
             speed=self._clock.speed,
+            tap=self._recorder,
         )
 
     def _make_pump(self, broker: BrokerSettings, ledger: Ledger) -> Pump:

@@ -117,6 +117,12 @@ def parse_address(uri: str, *, test_mode: bool) -> Address:
     raise ConfigError("link", uri, "must begin with serial://, tcp://, usb:// or usbip://")
 
 
+def path_of(uri: str, *, test_mode: bool) -> str:
+    """What people call the place of a device. Raises ``ConfigError`` (see ``parse_address``)."""
+    address = parse_address(uri, test_mode=test_mode)
+    return address.path if isinstance(address, SerialAddress) else uri.partition("?")[0]
+
+
 def open_link(uri: str, *, test_mode: bool) -> Link:
     """Open the device behind ``uri``.
 

@@ -10,8 +10,9 @@ from drivers.attendant import Attendant, Outbox
 from drivers.backoff import Backoff
 from drivers.conversation import Conversation, Step
 from drivers.errors import LinkError, LocalError
-from drivers.link import Link, SerialAddress, open_link, parse_address
+from drivers.link import Link, open_link, path_of
 from drivers.readings import Reading
+from drivers.tapping import Tap, TappedAttendant
 
 LONGEST_WAIT_S = 0.5
 """The longest wait in a read: ``progress`` moves at least that often while the thread is well."""
@@ -31,7 +32,8 @@ class Supervisor:
     the supervisor's thread alone. ``clock`` is the monotonic time in ns that conversations see; with
     ``speed`` above 1 it runs that much faster than real time, and real waits are that much shorter.
 
-    Making one checks the configuration and raises ``ConfigError``; nothing is opened before ``start``.
+    ``tap`` is told all that happens, for a capture. Making one checks the configuration and raises ``ConfigError``;
+    nothing is opened before ``start``.
     """
 
     def __init__(
@@ -48,16 +50,17 @@ class Supervisor:
         speed: float = 1.0,
         backoff: Backoff | None = None,
         make: Make = catalog.make,
+        tap: Tap | None = None,
     ) -> None:
-        address = parse_address(uri, test_mode=test_mode)
-        path = address.path if isinstance(address, SerialAddress) else uri.partition("?")[0]
+        path = path_of(uri, test_mode=test_mode)
         self.name = name
         self._uri = uri
         self._test_mode = test_mode
         self._clock = clock
         self._speed = speed
         self._backoff = backoff or Backoff()
-        self._attendant = Attendant(name, path, make(driver, name, path, expect, options))
+        conversation = make(driver, name, path, expect, options)
+        self._attendant = TappedAttendant(name, path, conversation, tap) if tap else Attendant(name, path, conversation)
         self._outbox = Outbox(emit)
         self._acknowledged: queue.Queue[Reading] = queue.Queue(MOST_ACKNOWLEDGEMENTS)
         self._stopping = threading.Event()

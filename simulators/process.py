@@ -19,8 +19,9 @@ STOP_S = 20.0
 class DaemonProcess:
     """``feltd run`` on a configuration. It says itself when it is ready, as it does to systemd."""
 
-    def __init__(self, config: Path, speed: float) -> None:
+    def __init__(self, config: Path, speed: float, capture: Path | None = None) -> None:
         self._config = config
+        self._capture = capture
         self._speed = speed
         self._process: subprocess.Popen[bytes] | None = None
         self.log = config.with_name("feltd.log")
@@ -39,13 +40,16 @@ class DaemonProcess:
             listener.bind(str(notify))
             command = [sys.executable, "-m", "controller.cli", "run", "-c", str(self._config)]
             self._process = subprocess.Popen(
-                [*command, "--test-speed", str(self._speed), "--log", "json"],
+                [*command, "--test-speed", str(self._speed), "--log", "json", *self._captured()],
                 env={**os.environ, "NOTIFY_SOCKET": str(notify), "PYTHONPATH": _home()},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
             self._wait_ready(listener, self._process)
+
+    def _captured(self) -> list[str]:
+        return ["--capture", str(self._capture)] if self._capture else []
 
     def _wait_ready(self, listener: socket.socket, process: "subprocess.Popen[bytes]") -> None:
         deadline = time.monotonic() + READY_S

@@ -82,7 +82,8 @@ class WiresStage:
             self._field("put", place, tags)
         uri, version = self._broker.uri, self._broker.versions[0]
         table = config.write(plan, self._folder, self._host.uris, uri, version, self.ledger, self._speed)
-        self._daemon = DaemonProcess(table, self._speed)
+        self.capture = self._folder / "capture.pcapng"
+        self._daemon = DaemonProcess(table, self._speed, self.capture)
         self._open.append(self._daemon.stop)
         self._start_daemon()
         for order in plan.opening():

@@ -1,0 +1,77 @@
+"""Opens a capture, plain or sealed, with the older files that belong to it, and tells what is in it in order."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from controller.capture import pcapng, sealedfile, wire
+from controller.capture.errors import CaptureError
+from controller.capture.recorder import INPUTS, kept
+from controller.capture.wire import Passed
+
+MOST_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of the interface of inputs: an input, a call of a driver, or the begin of a run. ``at`` in ns."""
+
+    at: int
+    what: Mapping[str, Any]
+
+
+def parts(path: Path) -> list[Path]:
+    """A capture's files, the oldest first. Raises ``CaptureError`` where there is none."""
+    if not path.is_file():
+        raise CaptureError(path, "no such file; name what `feltd run --capture` was given")
+    older = []
+    for number in range(1, MOST_KEPT):
+        if not (file := kept(path, number)).exists():
+            break
+        older.append(file)
+    return [*reversed(older), path]
+
+
+def packets(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[pcapng.Packet]:
+    """The packets of one file. Raises ``CaptureError``."""
+    try:
+        if not sealedfile.is_sealed(path):
+            with path.open("rb") as file:
+                yield from pcapng.read(file)
+            return
+        if auditor is None:
+            raise CaptureError(path, "is sealed: give the auditor's private key with --card-key")
+        yield from pcapng.read(io.BytesIO(b"".join(sealedfile.opened(path, auditor))))
+    except pcapng.Damaged as error:
+        raise CaptureError(path, f"{error}; use the file as it was written") from error
+    except OSError as error:
+        raise CaptureError(path, f"cannot be read ({error})") from error
+
+
+def told(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[Said | Passed]:
+    """All that a capture tells, in order, through all its files. Raises ``CaptureError``."""
+    for file in parts(path):
+        for packet in packets(file, auditor):
+            if packet.interface.link_type != wire.USER:
+                passed = wire.unwrap(packet)
+                if passed is not None:
+                    yield passed
+            elif packet.interface.name == INPUTS:
+                yield Said(packet.at, _line(file, packet.data))
+
+
+def _line(path: Path, data: bytes) -> Mapping[str, Any]:
+    try:
+        said = json.loads(data)
+    except ValueError as error:
+        raise CaptureError(
+            path, f"a line of its inputs is no JSON ({error}); use the file as it was written"
+        ) from error
+    if not isinstance(said, dict):
+        raise CaptureError(path, "a line of its inputs is no object; use the file as it was written")
+    return said

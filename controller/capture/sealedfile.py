@@ -1,0 +1,94 @@
+"""A sealed capture: pcapng blocks in boxes that only the auditor opens.
+
+The file is a row of frames, each a letter, a big-endian length of four bytes, and so many bytes. ``K`` begins a run:
+16 bytes that name it, and the run's key, sealed to the auditor. ``B`` holds one block, bound to run and number, so
+that none can be taken away, moved or repeated without being noticed. What a crash tears off at the end is not missed.
+"""
+
+import struct
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from controller.capture.errors import CaptureError
+from controller.capture.pcapng import LARGEST_BLOCK, Damaged
+from controller.contract.sealed import decrypt, encrypt, open_sealed, seal_to
+
+_KEY, _BOX = b"K", b"B"
+_HEAD = struct.Struct(">cI")
+
+
+class Sealer:
+    """Puts the blocks of one run into boxes."""
+
+    def __init__(self, auditor: X25519PublicKey) -> None:
+        self._run = uuid.uuid4().bytes
+        raw = AESGCM.generate_key(256)
+        self._key = AESGCM(raw)
+        self._number = 0
+        self.head = _frame(_KEY, self._run + seal_to(auditor, raw, _place(self._run, 0)))
+        """What stands before the first box."""
+
+    def seal(self, block: bytes) -> bytes:
+        """The frame for a block."""
+        self._number += 1
+        return _frame(_BOX, encrypt(self._key, block, _place(self._run, self._number)))
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether a file is a sealed capture."""
+    with path.open("rb") as file:
+        return file.read(1) == _KEY
+
+
+def opened(path: Path, auditor: X25519PrivateKey) -> Iterator[bytes]:
+    """The blocks of a sealed capture in order. Raises ``CaptureError``."""
+    key: AESGCM | None = None
+    run, number = b"", 0
+    try:
+        with path.open("rb") as file:
+            for kind, content, _ in _frames(file):
+                if kind == _KEY:
+                    run, number = content[:16], 0
+                    key = AESGCM(open_sealed(auditor, content[16:], _place(run, 0)))
+                elif key is not None:
+                    number += 1
+                    yield decrypt(key, content, _place(run, number))
+    except InvalidTag:
+        what = f"box {number} was changed, moved or taken away" if number else "it was sealed to another key"
+        raise CaptureError(
+            path, f"{what}; use the auditor's key of that table and the file as it was written"
+        ) from None
+    except Damaged as error:
+        raise CaptureError(path, f"{error}; use the file as it was written") from error
+
+
+def whole_length(stream: BinaryIO) -> int:
+    """How many bytes of a sealed file are whole frames. Raises ``Damaged``."""
+    return max((end for _, _, end in _frames(stream)), default=0)
+
+
+def _frames(stream: BinaryIO) -> Iterator[tuple[bytes, bytes, int]]:
+    end = 0
+    while len(head := stream.read(_HEAD.size)) == _HEAD.size:
+        kind, length = _HEAD.unpack(head)
+        if kind not in (_KEY, _BOX) or length > LARGEST_BLOCK:
+            raise Damaged(f"at byte {end}: no frame of a sealed capture")
+        content = stream.read(length)
+        if len(content) < length:
+            return
+        end += _HEAD.size + length
+        yield kind, content, end
+
+
+def _frame(kind: bytes, content: bytes) -> bytes:
+    return _HEAD.pack(kind, len(content)) + content
+
+
+def _place(run: bytes, number: int) -> bytes:
+    return b"capture|" + run + f"|{number}".encode()

@@ -1,0 +1,229 @@
+"""``feltd verify LEDGER --capture FILE``: the inputs are fed to the core again, and all must come out as it stands.
+
+Three things are held together: the bytes of every device, the inputs that the core was fed, and the ledger's rows.
+The bytes are given to the drivers again, which must read and send the same; the inputs are given to the core again,
+which must conclude the same rows, with their secrets where the auditor's key opens them.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from controller.capture import words
+from controller.capture.devices import Heard
+from controller.capture.reading import Said, told
+from controller.capture.wire import Passed
+from controller.core.errors import BadCommand
+from controller.core.inputs import Command, HandSeed, Notice, Tick
+from controller.core.records import Record
+from controller.core.table import Table
+from controller.ledger import database, restoring
+from controller.ledger.reading import read_records
+from controller.ledger.signature import ENDS_A_HAND
+from drivers.errors import DeviceError
+
+OWN = frozenset({"ledger.began", "ledger.signed", "key.rotated"})
+"""What a ledger writes about itself: no input leads to it."""
+MOST_FAULTS = 20
+MOST_OF_A_DEVICE = 5
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What came of it. ``faults``: what does not agree; ``notes``: what could not be held against anything."""
+
+    runs: int = 0
+    inputs: int = 0
+    records: int = 0
+    frames: int = 0
+    faults: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that could be compared agrees, and something could."""
+        return not self.faults and self.runs > 0
+
+
+def verify_capture(ledger: Path, capture: Path, auditor: X25519PrivateKey | None = None) -> Replayed:
+    """Hold a capture against a ledger. Raises ``CaptureError`` and ``LedgerError`` for files that cannot be read."""
+    with closing(database.connect_read_only(ledger)) as connection:
+        try:
+            name = database.meta(connection)["ledger"]
+            earlier = list(restoring.before(ledger, connection))
+        except sqlite3.Error as error:
+            raise database.unusable(ledger, error) from error
+    rows = list(read_records(ledger, auditor=auditor))
+    replayed = Replayed()
+    run: _Run | None = None
+    for one in told(capture, auditor):
+        if isinstance(one, Said) and "run" in one.what:
+            if run is not None and run.name == one.what["run"]:
+                continue  # the same run goes on in the next file
+            if run is not None:
+                run.end(_row(one.what))
+            run = _begun(one.what, name, rows, earlier, replayed, closed=auditor is None)
+        elif run is not None:
+            run.take(one)
+    if run is not None:
+        run.end(None)
+    if not replayed.runs:
+        replayed.notes.append("no run of the capture could be held against this ledger")
+    return replayed
+
+
+def _row(said: Mapping[str, Any]) -> int | None:
+    return said["origin"]["row"] if said["origin"] else None
+
+
+def _begun(
+    said: Mapping[str, Any],
+    ledger: str,
+    rows: Sequence[Record],
+    earlier: Sequence[Record],
+    replayed: Replayed,
+    *,
+    closed: bool,
+) -> "_Run | None":
+    origin = said["origin"]
+    if origin is None:
+        replayed.notes.append(f"the begin of run {said['run']} is not in the capture any more: left out")
+    elif origin["ledger"] != ledger:
+        replayed.notes.append(f"run {said['run']} belongs to ledger {origin['ledger']}: left out")
+    else:
+        try:
+            return _Run(said, rows, earlier, replayed, closed=closed)
+        except (words.NotUnderstood, DeviceError) as error:
+            replayed.notes.append(f"run {said['run']} cannot be replayed: {error}")
+    return None
+
+
+class _Run:
+    """One run of the daemon: its table and its devices once more."""
+
+    def __init__(
+        self,
+        said: Mapping[str, Any],
+        rows: Sequence[Record],
+        earlier: Sequence[Record],
+        replayed: Replayed,
+        *,
+        closed: bool,
+    ) -> None:
+        origin = said["origin"]
+        self._closed = closed
+        self.name = said["run"]
+        self._setup = words.as_setup(origin["setup"])
+        self._rows, self._earlier, self._replayed = rows, earlier, replayed
+        self._next: int = origin["row"]
+        self._began: int = said["wall"] - said["mono"]
+        self._pending: list[Record] = []
+        self._number = 0
+        self._table = self._restored(self._next)
+        seen = self._table.session.state.seen
+        self._devices = {d["name"]: Heard(d, seen.get(d["name"])) for d in origin["devices"]}
+        self._whole = False
+        replayed.runs += 1
+
+    def take(self, one: Said | Passed) -> None:
+        """The next thing that the capture tells."""
+        now = one.at - self._began
+        if isinstance(one, Passed):
+            self._replayed.frames += 1
+            if one.device in self._devices:
+                self._devices[one.device].passed(one, now)
+        elif "call" in one.what:
+            self._devices[one.what["device"]].called(one.what, now)
+        elif "restored" in one.what:
+            self._pending = []
+            self._table = self._restored(one.what["restored"])
+        else:
+            self._input(one.what)
+
+    def end(self, row: int | None) -> None:
+        """The run is over; the next one began at this row of the ledger."""
+        pending, self._pending = self._pending, []
+        limit = len(self._rows) if row is None else row
+        if self._upcoming(limit) is None and pending:
+            self._replayed.notes.append(f"what input {self._number} led to was not stored any more: the run was killed")
+        else:
+            self._compare(pending)
+        if (left := self._upcoming(limit)) is not None:
+            what = f"row {left + 1} ({self._rows[left].type}) and what follows"
+            if self._whole:
+                self._fault(f"{what}: no input of the capture led to it")
+            else:
+                self._replayed.notes.append(f"{what}: the capture ends before")
+        for device in self._devices.values():
+            # In front: bytes that say something else are the cause of what the core concludes from them.
+            self._replayed.faults[:0] = device.mismatches[:MOST_OF_A_DEVICE]
+
+    def _input(self, said: Mapping[str, Any]) -> None:
+        self._compare(self._pending)
+        what = words.as_input(said)
+        if what.no != self._number + 1:
+            self._fault(f"input {self._number + 1} is missing from the capture")
+        self._number = what.no
+        self._replayed.inputs += 1
+        if not isinstance(what.what, Tick | Command | Notice | HandSeed) and what.what.device in self._devices:
+            self._devices[what.what.device].fed(what.what)
+        self._whole = isinstance(what.what, Notice) and what.what.kind == "daemon.stopped"
+        try:
+            self._pending = self._table.feed(what)
+        except BadCommand:
+            self._pending = []
+
+    def _compare(self, records: Sequence[Record]) -> None:
+        """The records of one input must be the ledger's next rows."""
+        for record in records:
+            at = self._upcoming(len(self._rows))
+            if at is None:
+                self._fault(f"input {self._number} led to {record.type}, which the ledger has not got")
+                return
+            self._next = at + 1
+            self._replayed.records += 1
+            for name in _differences(record, self._rows[at]):
+                self._fault(f"row {at + 1} ({self._rows[at].type}): input {self._number} leads to another {name}")
+
+    def _upcoming(self, limit: int) -> int | None:
+        """The index of the next row that an input must have led to."""
+        return next((at for at in range(self._next, limit) if self._rows[at].type not in OWN), None)
+
+    def _restored(self, row: int) -> Table:
+        """The table as a daemon restores it from the ledger's rows up to this one."""
+        rows = list(self._since_opening(row))
+        over = {record.hand for record in rows if record.type in ENDS_A_HAND}
+        bare = [replace(record, secret=None) if record.hand in over else record for record in rows]
+        if self._closed and any(record.type == "card.dealt" and record.hand not in over for record in bare):
+            self._replayed.notes.append("a hand was open when the run began: give --card-key, for its cards are closed")
+        return Table.restore(self._setup, bare)
+
+    def _since_opening(self, row: int) -> Iterator[Record]:
+        opened = [at for at in range(row) if self._rows[at].type == "table.opened"]
+        if not opened:
+            yield from self._earlier
+        yield from (record for record in self._rows[opened[-1] if opened else 0 : row] if record.type not in OWN)
+
+    def _fault(self, what: str) -> None:
+        if len(self._replayed.faults) < MOST_FAULTS:
+            self._replayed.faults.append(what)
+
+
+def _differences(made: Record, stored: Record) -> Iterator[str]:
+    data, held = dict(made.data), dict(stored.data)
+    if isinstance(data.get("refers"), Mapping):
+        # The core names an event by its type; its id is the ledger's.
+        data.pop("refers"), held.pop("refers", None)
+    yield from (
+        name for name in ("stream", "type", "subject", "session") if getattr(made, name) != getattr(stored, name)
+    )
+    if made.day and made.day != stored.day:
+        yield "day"
+    yield from (f"data.{name}" for name in sorted(data.keys() | held.keys()) if data.get(name) != held.get(name))
+    if stored.secret is not None and made.secret != stored.secret:
+        yield "secret"
