@@ -32,10 +32,10 @@ install: $(STAMP)
 demo: $(STAMP)
 	@$(BIN)/feltsim demo
 
-# The integration tests talk to a real broker and have systemd's own tools read the units. Where one of them is missing
+# The integration tests talk to a real broker, have systemd's own tools read the units and tshark the captures. Where one is missing
 # they fail and say so; they are never skipped.
 peers:
-	@for need in mosquitto:mosquitto systemd-analyze:systemd; do \
+	@for need in mosquitto:mosquitto systemd-analyze:systemd tshark:tshark; do \
 	    command -v $${need%%:*} >/dev/null || missing="$$missing $${need##*:}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
