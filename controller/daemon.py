@@ -40,6 +40,7 @@ from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
 from controller.ledger.store import Ledger
 from controller.ledgercare import BackgroundCheck, FillWatch, fault_data
+from controller.runtime import crash
 from controller.runtime.clock import Clock, StepWatch, SuspendWatch, synchronized
 from controller.runtime.metrics import MetricsServer
 from controller.runtime.notify import Notifier
@@ -88,6 +89,7 @@ class Daemon:
         Raises ``FeltError`` where it cannot start.
         """
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold closed cards
+        crash.install()
         faulthandler.enable()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._signalled)

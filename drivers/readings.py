@@ -3,9 +3,11 @@
 A reading is what one device said, decoded and unjudged. ``device`` is the name the configuration gave
 the device, ``reading`` the device's own dense counter (it is what events cite as evidence), ``channel``
 the antenna or port of the device that spoke (``"0"`` where it has one only).
+
+What a reading may give away about a closed card is not in its ``repr``: a traceback or a log may show one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,9 @@ class CardSeen:
     device: str
     reading: int
     channel: str
-    card: str | None
-    tag: str | None
-    confidence: int
+    card: str | None = field(repr=False)
+    tag: str | None = field(repr=False)
+    confidence: int = field(repr=False)
     sequence: int
 
 
@@ -43,9 +45,9 @@ class CardSighted:
     reading: int
     channel: str
     object: int
-    card: str | None
+    card: str | None = field(repr=False)
     face: str
-    confidence: int
+    confidence: int = field(repr=False)
     present: bool
     standing: bool
     sequence: int
@@ -62,7 +64,7 @@ class TagsSeen:
     device: str
     reading: int
     channel: str
-    tags: frozenset[str]
+    tags: frozenset[str] = field(repr=False)
     complete: bool
 
 
@@ -144,7 +146,7 @@ class DeviceConflict:
 
     device: str
     reading: int
-    tag: str
+    tag: str = field(repr=False)
     channels: tuple[str, ...]
 
 

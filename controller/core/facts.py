@@ -1,6 +1,6 @@
 """What happened on the felt. Sensing makes facts, the rules judge them; facts know no device."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Basis = Literal["sensor", "keyed", "attested", "derived"]
@@ -26,7 +26,7 @@ class CardCame:
     """
 
     place: str
-    card: str | None
+    card: str | None = field(repr=False)
     seat: int | None = None
     basis: Basis = "sensor"
     evidence: Sources = ()
@@ -96,7 +96,7 @@ class Shown:
     """A seat's cards lie face up (SHOW). ``cards`` where the sensor sees them, else the known closed cards."""
 
     seat: int
-    cards: tuple[str, ...] = ()
+    cards: tuple[str, ...] = field(default=(), repr=False)
     basis: Basis = "keyed"
     evidence: Sources = ()
 
@@ -180,7 +180,7 @@ class TrayCounted:
     """The chip tray was read: (value in minor units, count) per denomination, and tags no registry knows."""
 
     counts: tuple[tuple[int, int], ...]
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = field(default=(), repr=False)
     basis: Basis = "sensor"
     evidence: Sources = ()
 
@@ -193,7 +193,7 @@ class CardDoubtful:
     """
 
     why: str
-    card: str | None
+    card: str | None = field(repr=False)
     basis: Basis = "sensor"
     evidence: Sources = ()
 

@@ -17,7 +17,7 @@ class Command:
     """A person's decision. ``by`` is the staff id, ``role`` one of rules.md 9.5, ``reason`` free text."""
 
     name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] = field(default_factory=dict, repr=False)
     by: str = ""
     role: str = ""
     reason: str = ""
@@ -38,10 +38,7 @@ class Notice:
 class HandSeed:
     """32 random bytes for one hand, fed ahead: salts are derived from it. Never published."""
 
-    seed: bytes
-
-    def __repr__(self) -> str:
-        return "HandSeed(...)"
+    seed: bytes = field(repr=False)
 
 
 What = Reading | Tick | Command | Notice | HandSeed

@@ -1,6 +1,6 @@
 """What the rules concluded: the only thing that is journaled, chained, signed and published."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Stream = Literal["play", "cash", "ops", "guard"]
@@ -20,7 +20,7 @@ class Record:
     type: str
     subject: str
     data: dict[str, Any]
-    secret: dict[str, Any] | None = None
+    secret: dict[str, Any] | None = field(default=None, repr=False)
     day: str = ""
     session: str | None = None
 

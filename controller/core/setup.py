@@ -68,7 +68,7 @@ class Chipset:
 
     id: str
     denominations: tuple[Denomination, ...]
-    tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     @property
     def unit(self) -> int:
@@ -81,7 +81,7 @@ class Deck:
     """The deck in play and the registry of its tags (upper-case hex -> card). No tag ever leaves the process."""
 
     id: str
-    tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ class Slot:
 
     place: str
     seat: int | None
-    card: str | None
-    salt: str | None
+    card: str | None = field(repr=False)
+    salt: str | None = field(repr=False)
     opened: bool = False
     gone: bool = False
     premature: bool = False
@@ -78,7 +78,7 @@ class Hand:
     start: dict[int, int | None]
     stack: dict[int, int | None]
     own_cards: int
-    seed: bytes
+    seed: bytes = field(repr=False)
     structure: str = "no_limit"
     unit: int = 1
     """The smallest chip, in minor units: bounds are payable."""

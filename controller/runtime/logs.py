@@ -10,6 +10,8 @@ from typing import Any, TextIO
 
 import structlog
 
+from controller.runtime import crash
+
 NEVER = frozenset({"card", "cards", "tag", "tags", "salt", "seed", "secret", "frame", "bytes", "password"})
 """Fields that no log line may carry."""
 
@@ -27,7 +29,7 @@ def configure(*, json_lines: bool, level: int = logging.INFO, stream: TextIO | N
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _withhold,
-            structlog.processors.format_exc_info,
+            structlog.processors.ExceptionRenderer(crash.render),
             last,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,39 @@ def test_what_is_wrong_with_a_key_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match="not a PEM"):
         load_verify_key(tmp_path / "noise") if (tmp_path / "noise").write_bytes(b"x") else None
     assert "Keys(auditor=None)" in repr(Keys(device=bytes(32)))
+
+
+def _restart_keys(path: Path) -> list[bytes]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [box for (box,) in connection.execute("SELECT restart FROM hand_key WHERE restart IS NOT NULL")]
+
+
+def _files(desk: Desk) -> bytes:
+    return b"".join(file.read_bytes() for file in desk.folder.glob("t07.ledger*"))
+
+
+def test_a_retired_key_stands_nowhere_any_more_also_not_in_the_log(desk: Desk) -> None:
+    with desk.open() as ledger:
+        for number in range(40):
+            hand = f"t07-20261130-{number:04d}"
+            ledger.append([*(opening() if not number else []), *hand_records(hand)[:6]], WALL)
+            (box,) = _restart_keys(desk.path)
+            assert box in _files(desk)
+            ledger.append([record("hand.closed", hand=hand)], WALL)
+            assert not _restart_keys(desk.path)
+            assert not any(part in _files(desk) for part in (box, box[:16], box[16:32], box[-16:]))
+
+
+def test_a_key_that_a_reader_keeps_in_the_log_is_wiped_as_soon_as_it_has_gone(desk: Desk) -> None:
+    with desk.open() as ledger, closing(sqlite3.connect(desk.path, isolation_level=None)) as reader:
+        open_hand(ledger)
+        (box,) = _restart_keys(desk.path)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM row").fetchone()
+        ledger.append([record("hand.closed", hand="h1")], WALL)
+        assert box in _files(desk)
+        ledger.sign_due(1, WALL)
+        assert box in _files(desk)
+        reader.execute("COMMIT")
+        ledger.sign_due(2, WALL)
+        assert box not in _files(desk)

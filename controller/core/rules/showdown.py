@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from controller.core import incidents
-from controller.core.facts import Shown, Sources
+from controller.core.facts import CardCame, Shown, Sources
 from controller.core.out import Out
 from controller.core.rules import paying, pots, ranking
 from controller.core.rules.button import clockwise_from
@@ -68,6 +68,11 @@ def shown(out: Out, fact: Shown) -> None:
     unknown = [i for i, slot in slots if slot.card is None]
     if unknown:
         incidents.unsure_card(out, unknown[0], "seat", fact.seat, fact.evidence)
+        return
+    lying = {slot.card for slot in hand.slots if slot.opened and not slot.gone}
+    if twice := next((slot.card for _, slot in slots if not slot.opened and slot.card in lying), None):
+        if not any(i.kind == "deck_fouled" for i in out.state.incidents.values()):
+            incidents.fouled_deck(out, CardCame("seat", twice, fact.seat, fact.basis, fact.evidence))
         return
     open_now = hand.phase in ("showdown", "award") or (hand.phase == "board" and len(hand.can_bet) < 2)
     cause = "exposed_by_player" if not open_now else "tabled" if hand.phase == "showdown" else "all_in"
@@ -161,9 +166,7 @@ def _winners(hand: Hand, eligible: Collection[int], strengths: Mapping[int, int]
 
 def void(out: Out, hand: Hand, cause: str, incident: str | None, by: list[dict[str, str]]) -> None:
     """``hand.voided``: every stake goes back, no rake (CM-12)."""
-    back = [
-        {"seat": seat, "amount": hand.staked(seat)} for seat in hand.order
-    ]
+    back = [{"seat": seat, "amount": hand.staked(seat)} for seat in hand.order]
     data = {"cause": cause, "incident": incident, "returned": [b for b in back if b["amount"]], "rake": 0, "by": by}
     out.hand("hand.voided", data, "attested")
 

@@ -26,7 +26,7 @@ class Tag:
 class Move:
     """A tag has come to rest elsewhere. ``since`` is when it was first seen there, or first missed where it lay."""
 
-    tag: str
+    tag: str = field(repr=False)
     before: str | None
     after: str | None
     since: int
@@ -43,7 +43,7 @@ class Whereabouts:
 
     debounce_ns: int
     absent_ns: Callable[[str, str], int]
-    tags: dict[str, Tag] = field(default_factory=dict)
+    tags: dict[str, Tag] = field(default_factory=dict, repr=False)
     seen_places: set[str] = field(default_factory=set)
     _resting: dict[str, set[str]] = field(default_factory=dict)
     _coming: dict[str, set[str]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ class Played:
     blind: int
     play: int = 0
     trips: int = 0
-    cards: tuple[str, ...] = ()
+    cards: tuple[str, ...] = field(default=(), repr=False)
     folded: bool = False
     luck: Mapping[Spot, int] = field(default_factory=lambda: MappingProxyType({}))
 

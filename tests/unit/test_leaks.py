@@ -1,0 +1,47 @@
+"""Closed cards by structure: nothing card-shaped leaves before its time; other cards change nothing that is told."""
+
+from typing import Any
+
+import pytest
+
+from tests.felt import HR, RS
+from tests.leaking import Played, exchange, leaks, opened, replayed, told
+from tests.leaking_shoe import ShoeHand
+
+HOUSES = {"rs": RS, "hr": HR}
+
+
+def equal(one: list[Any], other: list[Any]) -> None:
+    """Content, order, count and size; the first difference is shown."""
+    for number, (left, right) in enumerate(zip(one, other, strict=False)):
+        assert left == right, f"the first difference is line {number}"
+    assert len(one) == len(other)
+
+
+def hold(played: Played, seed: int) -> None:
+    """All that one hand has to show: no leak, and twins that nobody can tell apart."""
+    assert leaks(played) == []
+    first = exchange(opened(played.records, closed_first=False), seed)
+    equal(told(played, to_the_end=False), told(replayed(played, first), to_the_end=False))
+    # Cards that nobody ever turned over decide nothing either: such a twin is the same to its very end.
+    never = exchange(opened(played.records, closed_first=True), seed)
+    equal(told(played, to_the_end=True), told(replayed(played, never), to_the_end=True))
+
+
+def shoe(seed: int) -> Played:
+    house = HOUSES["hr" if seed % 3 == 0 else "rs"]
+    return ShoeHand(seed, house, tagged=seed % 2 == 1, wild=(0.0, 0.1, 0.3)[seed % 3]).play()
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
+    for seed in range(block * 40, block * 40 + 40):
+        hold(shoe(seed), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("block", range(6))
+def test_three_thousand_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
+    for seed in range(1000 + block * 500, 1500 + block * 500):
+        hold(shoe(seed), seed)
