@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from controller.core.errors import BadCommand
 from controller.core.facts import (
     BoxDecided,
     Called,
@@ -215,6 +216,28 @@ def test_cards_before_betting_has_ended_hold_the_round() -> None:
     assert "LT-1.3" in felt.broken()
     assert "LT-2.7" in [rule for b in felt.all("breach.noted") for rule in b["rules"]]
     assert not felt.all("box.settled")
+
+
+def test_cm_23_a_person_who_may_sets_a_rule_aside_for_one_round() -> None:
+    felt = Boxes().open([1, 2]).bet(1, trips=1000)
+    felt.do(HandAttested())
+    assert felt.broken() == ["LT-3.5"]
+    felt.say("override", "dealer", rule="LT-3.5")
+    assert not felt.all("override.used")
+    felt.say("override", rule="LT-3.5")
+    felt.deal()
+    felt.act("1f")
+    felt.done()
+    with pytest.raises(BadCommand, match="no person can set this aside"):
+        felt.say("override", rule="LT-3.1")
+
+
+def test_lt_6_5_to_6_9_what_people_report() -> None:
+    felt = Boxes().open([1]).bet(1).deal()
+    for rule in ("LT-6.5", "LT-6.6", "LT-6.7", "LT-6.9"):
+        felt.say("report", rule=rule)
+        assert felt.broken() == [rule]
+        assert felt.all("breach.noted")[-1]["reaction"] == "FLAG"
 
 
 def test_lt_6_4_a_third_card_before_any_play_reshuffles_at_once() -> None:

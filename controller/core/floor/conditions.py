@@ -10,6 +10,7 @@ from typing import Literal
 from controller.core.out import Out
 from controller.core.rules import positions
 from controller.core.rules.breaches import Reaction
+from controller.core.rules.ultimate.breaches import SET_ASIDE
 
 Moment = Literal["open", "seat", "hand", "close"]
 
@@ -136,7 +137,8 @@ def missing(out: Out) -> list[Missing]:
 def overridable(out: Out) -> set[str]:
     """The rules of this house that a person may set aside: duties, and what was reported."""
     keys = [duty.key for name, duty in DUTIES.items() if name in out.setup.profile.requires and duty.at != "close"]
-    return {rule for key in (*keys, "too_many_players") for rule in out.rules(key)} | out.state.floor.reported
+    boxes = SET_ASIDE if out.setup.profile.game == "ultimate" else frozenset()
+    return {rule for key in (*keys, "too_many_players") for rule in out.rules(key)} | out.state.floor.reported | boxes
 
 
 def _due(out: Out, at: Moment) -> Iterator[Missing]:

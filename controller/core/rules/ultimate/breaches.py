@@ -71,3 +71,6 @@ LT: dict[str, tuple[str, ...]] = {
     "device_lost": (),
 }
 """The ids behind each breach key, the text's own first."""
+
+SET_ASIDE = frozenset({"LT-1.4", "LT-1.5", "LT-2.3", "LT-2.6", "LT-2.7", "LT-2.8", "LT-3.4", "LT-3.5", "LT-A13"})
+"""What bars a deal and a person who may rule can set aside, on record (CM-23)."""

@@ -8,6 +8,7 @@ from controller.core.inputs import Command
 from controller.core.out import Out, cite
 from controller.core.rules import showdown
 from controller.core.rules.ultimate import stakes
+from controller.core.rules.ultimate.breaches import SET_ASIDE
 from controller.core.rules.ultimate.evolve import box_data
 from controller.core.rules.ultimate.state import Box, Coup
 from controller.core.rules.ultimate.talk import Data, breach, fraction, house, person, switches_data, unit
@@ -58,6 +59,7 @@ def no_more_bets(
     offer = None if offered else ("no_cut_offer", "a player is offered the cut before every deal", None)
     if offer is not None and house(out.setup).cut_offer == "BLOCK":
         found.append(offer)
+    found = [one for one in found if not _set_aside(out, one[0])]
     for key, asked, box in found:
         breach(out, key, "BLOCK", asked, box=box, evidence=evidence)
     if found:
@@ -66,6 +68,12 @@ def no_more_bets(
     if offer is not None:
         breach(out, offer[0], "FLAG", offer[1], evidence=evidence)
     return True
+
+
+def _set_aside(out: Out, key: str) -> bool:
+    """Whether a person who may has ruled that play goes on against this rule."""
+    rules = set(out.rules(key)[:1])
+    return bool(rules & SET_ASIDE & set(out.state.floor.overrides))
 
 
 def deck_problems(*, shuffled: bool, cut: str | None) -> list[Trouble]:
