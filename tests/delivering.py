@@ -1,6 +1,6 @@
 """A ledger with its pump, for tests of delivery."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,11 @@ from typing import Any
 from controller.contract.state import description_body
 from controller.contract.topics import Topics
 from controller.delivery.errors import BrokerError
+from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.publisher import Message, Outcome, Publisher
-from controller.delivery.pump import Pump, PumpSettings
+from controller.delivery.pump import Pump
+from controller.delivery.requests import Grants
 from controller.ledger.outbox import Outbox
 from controller.ledger.store import Ledger
 from tests.ledgers import SOURCE, WALL, Desk, hand_records, new_desk
@@ -23,7 +25,13 @@ class Rig:
     """A ledger and its pump. Notices are kept."""
 
     def __init__(
-        self, desk: Desk, ledger: Ledger, mqtt: MqttPublisher, publisher: Publisher, settings: PumpSettings
+        self,
+        desk: Desk,
+        ledger: Ledger,
+        mqtt: MqttPublisher,
+        publisher: Publisher,
+        settings: PumpSettings,
+        grants: Grants | None = None,
     ) -> None:
         self.desk = desk
         self.ledger = ledger
@@ -36,6 +44,7 @@ class Rig:
             notify=lambda kind, data: self.notices.append((kind, data)),
             description=description_body(SOURCE, ledger.id, test=True, software="0"),
             settings=settings,
+            grants=grants,
         )
 
     def play(self, hands: int = 1) -> None:
@@ -64,6 +73,10 @@ class Gate:
         assert self.publisher is not None
         self.publisher.connect(session, will, sink)
 
+    def listen(self, topics: Sequence[str]) -> None:
+        assert self.publisher is not None
+        self.publisher.listen(topics)
+
     def publish(self, message: Message) -> int:
         assert self.publisher is not None
         return self.publisher.publish(message)
@@ -75,14 +88,20 @@ class Gate:
 
 @contextmanager
 def make_rig(
-    folder: Path, port: int, *, pump: PumpSettings = QUICK, gate: Gate | None = None, **settings: Any
+    folder: Path,
+    port: int,
+    *,
+    pump: PumpSettings = QUICK,
+    gate: Gate | None = None,
+    grants: Grants | None = None,
+    **settings: Any,
 ) -> Iterator[Rig]:
     desk = Desk(folder) if folder.exists() else new_desk(folder)
     publisher = MqttPublisher(MqttSettings("127.0.0.1", port, "feltd-zg1-t07", **settings))
     if gate is not None:
         gate.publisher = publisher
     with desk.open() as ledger:
-        made = Rig(desk, ledger, publisher, gate or publisher, pump)
+        made = Rig(desk, ledger, publisher, gate or publisher, pump, grants)
         try:
             yield made
         finally:

@@ -42,8 +42,10 @@ _MARK_AT = 64
 _READ_AT_ONCE = 256
 _TICK_S = 1.0
 _WITHHELD = "record.withheld"
+_STABLE_S = 5.0
+"""A connection that lasted so long was a good one: the next attempt comes soon."""
 _TAKEN_OVER_S = 5.0
-"""Two under one name would throw each other out as fast as they can connect."""
+"""How long we leave the broker to another who has our name."""
 
 
 class Pump:
@@ -134,15 +136,17 @@ class Pump:
     def _serve(self, outbox: Outbox) -> None:
         """One connection after the other, until we are told to stop."""
         while self._flush_until is None:
-            started = time.monotonic()
+            started, conflicts = time.monotonic(), self.counters.conflicts
             try:
                 self._connection(outbox)
             except BrokerError as error:
-                if time.monotonic() - started > self._settings.backoff_cap_s:
+                # Not at the first row that goes through: two under one name would race for the broker's ear.
+                if time.monotonic() - started > min(_STABLE_S, self._settings.backoff_cap_s):
                     self._failures = 0
                 self.counters.losses += 1
                 self._say_lost(outbox, error)
-                self._pause(at_least=_TAKEN_OVER_S if error.cause == "session_taken_over" else 0.0)
+                contested = error.cause == "session_taken_over" or self.counters.conflicts > conflicts
+                self._pause(at_least=_TAKEN_OVER_S if contested else 0.0)
             finally:
                 self._connected = False
                 self._publisher.close()
@@ -160,6 +164,7 @@ class Pump:
             self._say(flight, outbox, "init")
             self._put(flight, Message(self._topics.description, self._description, retain=True))
             self._say(flight, outbox, "ready")
+            self._serving.has_spoken = True
             self._connected = True
             if self._lost_since is not None:
                 flight.news = about(outbox, self._lost_since, None)
@@ -285,7 +290,7 @@ class Pump:
             flight.acked.append(item.row)
             self.counters.acknowledged(time.monotonic() - sent_at)
             self._hang_ups = (0, "", 0)
-            flight.moving, flight.refused, self._failures = True, None, 0
+            flight.moving, flight.refused = True, None
             if stands_in:
                 flight.welcome = True
                 self._alarm(item)

@@ -35,6 +35,8 @@ class Serving:
         self._desk = Desk(topics, grants)
         self._asked: queue.Queue[Asked] = queue.Queue(MOST_WAITING)
         self._listens = bool(grants)
+        self.has_spoken = False
+        """We were ``ready`` once: whatever else stands on our own topic was said by another since."""
 
     @property
     def listens_to(self) -> list[str]:
@@ -111,6 +113,7 @@ class Serving:
             state, other = said["state"], said["ledger"]
         except (ValueError, KeyError, TypeError):
             return
-        if other != ledger and state in ("init", "ready") and not replay.is_ours(self._path, str(other)):
+        now = self.has_spoken or state in ("init", "ready")
+        if other != ledger and now and not replay.is_ours(self._path, str(other)):
             self._counters.conflicts += 1
             _log.error("another process publishes as this table: stop it, or give it a name of its own", ledger=other)

@@ -15,9 +15,9 @@ import pytest
 
 from controller.contract.integrity import digest
 from controller.delivery.errors import BrokerError
+from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.publisher import Message
-from controller.delivery.pump import PumpSettings
 from controller.errors import LocalError
 from controller.ledger.outbox import Outbox
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program

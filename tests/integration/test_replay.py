@@ -1,0 +1,218 @@
+"""Replay and rebirth against a real broker: the same bytes once more, for who was granted them, and nothing else."""
+
+import json
+import queue
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from paho.mqtt.client import Client, MQTTMessage, MQTTv5, MQTTv311
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from controller.delivery.flight import PumpSettings
+from simulators.broker import MosquittoBroker, mosquitto_program
+from tests.delivering import TOPICS, Rig, make_rig, unsent
+from tests.ledgers import play
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.wires,
+    pytest.mark.skipif(mosquitto_program() is None, reason="mosquitto is not installed"),
+]
+GRANTS = {"pit": frozenset({"play", "cash"}), "accounting": frozenset({"cash"})}
+MakeRig = Callable[..., AbstractContextManager[Rig]]
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> MakeRig:
+    return partial(make_rig, tmp_path / "table", grants=GRANTS)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[MosquittoBroker]:
+    with MosquittoBroker(tmp_path) as made:
+        yield made
+
+
+class Customer:
+    """Asks, and keeps what comes under its own address."""
+
+    def __init__(self, port: int, name: str, version: str = "5") -> None:
+        self.home = TOPICS.reply(name)
+        self._modern = version == "5"
+        self._answers: queue.SimpleQueue[tuple[bytes, bytes | None]] = queue.SimpleQueue()
+        self._client = Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5 if self._modern else MQTTv311)
+        ready: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._client.on_connect = lambda c, *_: c.subscribe(self.home + "#", 1)
+        self._client.on_subscribe = lambda *_: ready.put(None)
+        self._client.on_message = self._take
+        self._client.connect("127.0.0.1", port)
+        self._client.loop_start()
+        ready.get(timeout=10)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _take(self, _client: Client, _data: object, message: MQTTMessage) -> None:
+        self._answers.put((bytes(message.payload), getattr(message.properties, "CorrelationData", None)))
+
+    def ask(self, command: str = "replay", **content: Any) -> None:
+        properties = None
+        if self._modern:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+            properties.ResponseTopic = self.home + "a"
+            properties.CorrelationData = b"c1"
+        else:
+            content |= {"reply_to": self.home + "a", "correlation_id": "c1"}
+        topic = TOPICS.command(command)
+        self._client.publish(topic, json.dumps(content).encode(), qos=1, properties=properties)
+
+    def answer(self) -> tuple[list[bytes], Mapping[str, Any]]:
+        """The events of one answer, and its end."""
+        events: list[bytes] = []
+        while True:
+            body, correlation = self._answers.get(timeout=10)
+            assert correlation == (b"c1" if self._modern else None)
+            said = json.loads(body)
+            if "done" in said or "error" in said:
+                return events, said
+            events.append(body)
+
+    def told(self, **content: Any) -> tuple[list[bytes], Mapping[str, Any]]:
+        self.ask(**content)
+        return self.answer()
+
+
+def of_stream(r: Rig, stream: str) -> list[bytes]:
+    return [body for body in r.bodies() if json.loads(body)["source"].endswith(f"/{stream}")]
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_range_comes_again_with_the_same_bytes(broker: MosquittoBroker, rig: MakeRig, version: str) -> None:
+    with rig(broker.port, version=version) as r, Customer(broker.port, "pit", version) as pit:
+        play(r.ledger, hands=20)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        everything = of_stream(r, "play")
+        head = f"{len(everything):016d}"
+        events, end = pit.told(stream="play", ledger=r.ledger.id, **{"from": f"{5:016d}", "to": f"{9:016d}"})
+        assert events == everything[4:9]
+        assert end["done"]
+        assert (end["next"], end["head"]) == (None, head)
+        events, end = pit.told(stream="play", max=100)
+        assert events == everything[:100]
+        assert end["next"] == f"{101:016d}"
+        events, end = pit.told(stream="play", **{"from": end["next"]}, max=5000)
+        assert events == everything[100:]
+        assert end["next"] is None
+        assert ("correlation_id" in end) is (version == "3.1.1")
+
+
+def test_errors_are_told(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "accounting") as customer:
+        play(r.ledger)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        assert customer.told(stream="play") == ([], {"error": "denied"})
+        assert customer.told(stream="cash", max=6000) == ([], {"error": "too_many", "max": 5000})
+        unknown = "11111111-1111-4111-8111-111111111111"
+        assert customer.told(stream="cash", ledger=unknown) == ([], {"error": "unknown_ledger"})
+        events, end = customer.told(stream="cash", **{"from": "0000000000000999"})
+        assert (events, end["next"]) == ([], None)
+        customer.ask(stream="cash")
+        assert customer.answer()[1]["done"]
+        _, end = customer.told(stream="cash")
+        assert end["error"] == "busy"
+        assert 0 < end["retry_ms"] <= 1001
+    assert r.pump.counters.requests_refused >= 4
+
+
+def test_a_stranger_gets_nothing(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "spy") as spy:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        assert spy.told(stream="play") == ([], {"error": "denied"})
+
+
+def test_what_was_withheld_can_be_had_by_replay(tmp_path: Path, rig: MakeRig) -> None:
+    topic = TOPICS.event("play", "action.taken")
+    (tmp_path / "acl").write_text(f"topic read #\ntopic deny {topic}\ntopic readwrite {TOPICS.base}/#\n")
+    with (
+        MosquittoBroker(tmp_path, extra=f"acl_file {tmp_path / 'acl'}\n") as broker,
+        rig(broker.port) as r,
+        Customer(broker.port, "pit") as pit,
+    ):
+        r.pump.start()
+        r.play(2)
+        wait_until(lambda: unsent(r) == 0)
+        assert "record.withheld" in r.kinds()
+        events, _ = pit.told(stream="play")
+        assert events == of_stream(r, "play"), "the originals"
+
+
+def test_what_is_new_goes_first_and_a_second_replay_waits(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "pit") as pit, Customer(broker.port, "accounting") as other:
+        play(r.ledger, hands=200)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0, 30)
+        pit.ask(stream="play", max=5000)
+        wait_until(lambda: r.pump.counters.replays == 1)
+        _, told = other.told(stream="cash")
+        assert told.get("error") == "busy" or told["done"]
+        r.play(5)
+        wait_until(lambda: unsent(r) == 0, 30)
+        events, end = pit.answer()
+        assert events == of_stream(r, "play")[: len(events)]
+        assert end["done"]
+
+
+def test_a_rebirth_tells_state_and_description_to_all_and_to_who_asked(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "pit") as pit:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        pit.ask("rebirth")
+        (description, state), end = pit.answer()
+        assert end == {"done": True}
+        assert json.loads(description)["ledger"] == r.ledger.id
+        assert json.loads(state) == {"state": "ready", "session": 1, "ledger": r.ledger.id}
+
+
+def test_noise_on_the_command_topics_harms_nobody(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "pit") as pit:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        for noise in (b"", b"\xff\xfe", b"[]", b"x" * 6000, b'{"reply_to":"felt/v1/a"}'):
+            for command in ("replay", "rebirth"):
+                pit._client.publish(TOPICS.command(command), noise, qos=1)
+        for _ in range(200):
+            pit._client.publish(TOPICS.command("replay"), b"{}", qos=1)
+        r.play(2)
+        wait_until(lambda: unsent(r) == 0)
+        wait_until(lambda: r.pump.counters.requests_refused > 0)
+        assert r.kinds() == []
+        _, end = pit.told(stream="cash")
+        assert end["done"] or end["error"] == "busy"
+
+
+def test_another_under_our_name_is_seen(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+    slow = PumpSettings(backoff_s=0.05, backoff_cap_s=0.2)
+    with rig(broker.port, pump=slow) as ours:
+        ours.pump.start()
+        wait_until(lambda: unsent(ours) == 0)
+        with make_rig(tmp_path / "other", broker.port, grants=GRANTS, pump=slow) as theirs:
+            theirs.pump.start()
+            wait_until(ours.kinds, what="thrown out by the broker")
+            assert ours.notices[0][0] == "link.lost"
+            wait_until(lambda: ours.pump.counters.conflicts + theirs.pump.counters.conflicts > 0, 20)
+            before = ours.pump.counters.connections + theirs.pump.counters.connections
+            wait_until(lambda: ours.pump.counters.conflicts + theirs.pump.counters.conflicts > 2, 40)
+            assert ours.pump.counters.connections + theirs.pump.counters.connections <= before + 6, "no race of two"
