@@ -24,6 +24,12 @@ class Keyring:
         """All keys that are trusted by now."""
         return list(self._keys.values())
 
+    def next_ledger(self) -> None:
+        """Rows begin anew: what was replaced in the ledger before is not trusted in the next one at all."""
+        for name in self._ended:
+            self._keys.pop(name, None)
+        self._ended.clear()
+
     def signature(
         self, data: Mapping[str, Any], row: int, source: str, ledger: str, head: tuple[int, str]
     ) -> str | None:

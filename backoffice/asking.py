@@ -1,0 +1,154 @@
+"""Asks tables for what is missing: a gap, what was withheld, what may have come after the last event we have.
+
+One request a table at a time. An answer that does not come is asked for again, later each time. Works on times it is
+given (monotonic seconds); no broker in here.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from backoffice.reader import Reader
+from backoffice.store import Store
+from controller.contract.topics import Topics
+
+MOST = 500
+ANSWER_S = 5.0
+"""How long an answer, or the next part of it, may take."""
+LONGEST_S = 60.0
+LOOK_S = 60.0
+"""How often each stream is asked for what came after the last event: the last one of all makes no gap."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """What is under way with one table. ``todo`` are ranges: stream, ledger, first, last (``None``: up to the head)."""
+
+    topics: Topics
+    todo: list[tuple[str, str | None, int, int | None]] = field(default_factory=list)
+    asked: tuple[str, str | None, int, int | None] | None = None
+    until: float = 0.0
+    not_before: float = 0.0
+    failures: int = 0
+    denied: set[str] = field(default_factory=set)
+    look_at: float = 0.0
+
+
+class Asking:
+    """Turns what a reader misses into requests, and answers into what is still to be asked."""
+
+    def __init__(
+        self, store: Store, reader: Reader, topics: Mapping[str, Topics], client: str, streams: tuple[str, ...]
+    ) -> None:
+        self._store = store
+        self._reader = reader
+        self._client = client
+        self._streams = streams
+        self._tables = {name: _Table(one) for name, one in topics.items()}
+        self.errors: dict[str, int] = {}
+        self.replays = 0
+
+    def connected(self, now: float) -> None:
+        """A connection begins: what was under way is not."""
+        for table in self._tables.values():
+            table.asked, table.todo, table.not_before, table.look_at = None, [], 0.0, now
+
+    def idle(self) -> bool:
+        """Whether nothing is under way and nothing is known to be missing."""
+        tables = self._tables.values()
+        asked = self._reader.missing or self._reader.tails
+        return not asked and not any(table.asked or table.todo or not table.look_at for table in tables)
+
+    def heard(self, topic: str, body: bytes, now: float) -> bool:
+        """Take an answer that is no event. ``False`` for everything else."""
+        for table in self._tables.values():
+            if topic.startswith(table.topics.reply(self._client)):
+                table.until = now + ANSWER_S
+                return self._answer(table, body, now)
+        return False
+
+    def due(self, now: float) -> Iterator[tuple[str, bytes, str]]:
+        """What to publish now: topic, body, and the topic for the answer."""
+        for name, table in self._tables.items():
+            if table.asked is not None and now > table.until:
+                self._again(table, now, "no_answer")
+            if table.asked is not None or now < table.not_before:
+                continue
+            if not table.todo:
+                self._find(name, table, now)
+            if table.todo:
+                yield self._request(table, now)
+
+    def _find(self, name: str, table: _Table, now: float) -> None:
+        for source, ledger in sorted(self._reader.missing):
+            base, _, stream = source.rpartition("/")
+            if base != name:
+                continue
+            self._reader.missing.discard((source, ledger))
+            ranges = self._store.gaps(source, ledger)
+            ranges += [(at, at) for where, at in self._store.withheld(name, ledger) if where == source]
+            table.todo += [(stream, ledger, low, high) for low, high in ranges if stream not in table.denied]
+        for source, ledger, low, high in [tail for tail in self._reader.tails if tail[0].rpartition("/")[0] == name]:
+            self._reader.tails.remove((source, ledger, low, high))
+            stream = source.rpartition("/")[2]
+            if stream in self._streams and stream not in table.denied:
+                table.todo.append((stream, ledger, low, high))
+        if not table.todo and now >= table.look_at:
+            table.look_at = now + LOOK_S
+            newest = next(reversed(self._store.ledgers(name)), None)
+            for stream in self._streams:
+                if stream not in table.denied:
+                    known = 0 if newest is None else self._store.highest(f"{name}/{stream}", newest)
+                    table.todo.append((stream, newest, known + 1, None))
+
+    def _request(self, table: _Table, now: float) -> tuple[str, bytes, str]:
+        stream, ledger, low, high = table.asked = table.todo.pop(0)
+        reply = f"{table.topics.reply(self._client)}{stream}"
+        content: dict[str, object] = {"stream": stream, "from": f"{low:016d}", "max": MOST, "reply_to": reply}
+        if ledger is not None:
+            content["ledger"] = ledger
+        if high is not None:
+            content["to"] = f"{high:016d}"
+        table.until = now + ANSWER_S
+        self.replays += 1
+        return table.topics.command("replay"), json.dumps(content, separators=(",", ":")).encode(), reply
+
+    def _answer(self, table: _Table, body: bytes, now: float) -> bool:
+        """``True`` for the words that end an answer, ``False`` for an event in it."""
+        try:
+            said = json.loads(body)
+        except ValueError:
+            return False
+        if not isinstance(said, dict) or not ("done" in said or "error" in said):
+            return False
+        asked = table.asked
+        if asked is None:
+            return True
+        stream, ledger, _, high = asked
+        if said.get("done"):
+            table.asked, table.failures = None, 0
+            if said.get("next"):
+                table.todo.insert(0, (stream, ledger, int(said["next"]), high))
+            return True
+        error = str(said.get("error"))
+        if error == "busy":
+            table.todo.insert(0, asked)
+            table.asked, table.not_before = None, now + float(said.get("retry_ms") or 1000) / 1000
+            return True
+        self.errors[error] = self.errors.get(error, 0) + 1
+        table.asked = None
+        if error == "denied":
+            table.denied.add(stream)
+            table.todo = [one for one in table.todo if one[0] != stream]
+        elif error == "unknown_ledger" and high is None:
+            # Our newest ledger is gone from the device: whatever it has now is of a new one.
+            table.todo.insert(0, (stream, None, 1, None))
+        return True
+
+    def _again(self, table: _Table, now: float, why: str) -> None:
+        self.errors[why] = self.errors.get(why, 0) + 1
+        assert table.asked is not None
+        table.todo.insert(0, table.asked)
+        table.asked = None
+        table.not_before = now + min(LONGEST_S, 2.0**table.failures)
+        table.failures += 1

@@ -1,0 +1,264 @@
+"""``feltoffice``: keep what tables publish, find what is missing, prove what is kept, open what was sealed."""
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from backoffice.errors import Forged, OfficeError, UsageError
+from backoffice.store import Pin, Store, open_store
+from backoffice.verifying import heads, source_of, table_name, verify_table
+from controller.contract.checkpoint import Checkpoint
+from controller.contract.errors import ContractError
+from controller.contract.following import Report
+from controller.contract.topics import STREAMS
+
+OK, USAGE, UNSOUND, FORGED = 0, 2, 4, 6
+EXIT_CODES = """\
+exit codes:
+  0  done
+  2  wrong usage, or a store or broker that cannot be used
+  4  verify, checkpoint: what is stored is not what was written
+  6  follow: an event came again with other bytes
+"""
+QUIET_S = 2.0
+"""``--until-quiet``: nothing is missing and nothing came for so long."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    args = _parser().parse_args(argv)
+    try:
+        code: int = args.act(args)
+    except Forged as error:
+        print(f"feltoffice: {error}", file=sys.stderr)
+        return FORGED
+    except (OfficeError, ContractError) as error:
+        print(f"feltoffice: {error}", file=sys.stderr)
+        return USAGE
+    return code
+
+
+def _keys(args: argparse.Namespace) -> int:
+    from backoffice.keys import create  # noqa: PLC0415 - only what a command needs is loaded
+
+    private, public = create(args.folder)
+    print(f"{private}  countersigns checkpoints: keep it off every table's device\n{public}  for who checks them")
+    return OK
+
+
+def _enrol(args: argparse.Namespace) -> int:
+    from backoffice.keys import public_key  # noqa: PLC0415
+
+    table = table_name(source_of(args.table))
+    with closing(open_store(args.store)) as store:
+        other = next((pin for pin in store.pins(table) if pin.test is not args.test), None)
+        if other is not None:
+            kind = "test" if other.test else "live"
+            raise UsageError(
+                "table", args.table, f"is enrolled as a {kind} table: take another store"
+            )
+        store.pin(Pin(table, args.test, public_key(args.key).public_bytes_raw()))
+    print(f"{table}: pinned for {'test' if args.test else 'live'} events")
+    return OK
+
+
+def _follow(args: argparse.Namespace) -> int:
+    with closing(open_store(args.store)) as store:
+        return _listen(args, store, forever=not args.until_quiet)
+
+
+def _listen(args: argparse.Namespace, store: Store, *, forever: bool) -> int:
+    from backoffice.following import Listener  # noqa: PLC0415
+
+    listener = Listener(store, _connection(args), args.streams or STREAMS)
+    told: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda got, _frame: told.append(got))
+    listener.run(_until(listener, told, forever=forever, seconds=args.seconds))
+    counts, asking = listener.reader.counts, listener.asking
+    said = {"stored": counts.stored, "repeated": counts.repeated, "replaced": counts.replaced}
+    print(json.dumps(said | {"refused": counts.reasons, "requests": asking.replays, "errors": asking.errors}))
+    return OK
+
+
+def _until(listener: Any, told: list[int], *, forever: bool, seconds: float | None) -> Callable[[], bool]:
+    """When to stop: a signal, the end of the time, or quiet."""
+    began = changed = time.monotonic()
+    last = -1
+
+    def stop() -> bool:
+        nonlocal changed, last
+        now = time.monotonic()
+        counts = listener.reader.counts
+        seen = counts.stored + counts.repeated + counts.refused + counts.replaced + listener.asking.replays
+        if seen != last or not listener.asking.idle():
+            changed, last = now, seen
+        quiet = not forever and now - changed > QUIET_S
+        return bool(told) or quiet or (seconds is not None and now - began > seconds)
+
+    return stop
+
+
+def _verify(args: argparse.Namespace) -> int:
+    checkpoint = Checkpoint.from_json(args.checkpoint) if args.checkpoint else None
+    if checkpoint is not None and args.office_key is not None:
+        from backoffice.keys import public_key  # noqa: PLC0415
+
+        if not checkpoint.is_signed_by(public_key(args.office_key)):
+            raise UsageError("checkpoint", str(args.checkpoint), "is not countersigned by this key")
+    with closing(open_store(args.store)) as store:
+        if args.broker is not None:
+            _listen(args, store, forever=False)
+        tables = [table_name(source_of(args.table))] if args.table else sorted({pin.table for pin in store.pins()})
+        reports = {table: verify_table(store, table, checkpoint) for table in tables}
+    sound = all(report.ok for found in reports.values() for report in found)
+    if args.json:
+        told = {table: [_told(report) for report in found] for table, found in reports.items()}
+        print(json.dumps({"ok": sound, "tables": told}, ensure_ascii=False, indent=2))
+        return OK if sound else UNSOUND
+    for table, found in reports.items():
+        for report in found:
+            print(f"{table} ledger {report.ledger}: {report.rows} events, {report.signatures} signatures")
+            for line in [f"fault: {fault}" for fault in report.faults] + [f"note: {note}" for note in report.notes]:
+                print(f"  {line}")
+    print("whole" if sound else "not whole")
+    return OK if sound else UNSOUND
+
+
+def _told(report: Report) -> dict[str, Any]:
+    return {
+        "ok": report.ok,
+        "ledger": report.ledger,
+        "events": report.rows,
+        "heads": {stream: head.to_json() for stream, head in report.heads.items()},
+        "signatures": report.signatures,
+        "cards_opened": report.cards_opened,
+        "faults": [str(fault) for fault in report.faults],
+        "notes": list(report.notes),
+    }
+
+
+def _checkpoint(args: argparse.Namespace) -> int:
+    from backoffice.keys import office_key  # noqa: PLC0415
+
+    table = table_name(source_of(args.table))
+    with closing(open_store(args.store)) as store:
+        reports = verify_table(store, table)
+    faults = [fault for report in reports for fault in report.faults]
+    if faults:
+        print(f"feltoffice: not countersigned, {len(faults)} faults: {faults[0]}", file=sys.stderr)
+        return UNSOUND
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    text = json.dumps(heads(reports, now).countersigned(office_key(args.key)).to_json(), indent=1) + "\n"
+    if args.output is None:
+        print(text, end="")
+    else:
+        args.output.write_text(text, encoding="utf-8")
+    return OK
+
+
+def _unseal(args: argparse.Namespace) -> int:
+    from backoffice.keys import auditor_key  # noqa: PLC0415
+    from backoffice.unseal import unseal  # noqa: PLC0415
+
+    fits = True
+    for opened in unseal(args.ledger, auditor_key(args.key), args.hand):
+        print(json.dumps(opened.to_json(), ensure_ascii=False))
+        fits = fits and opened.fits is not False
+    return OK if fits else UNSOUND
+
+
+def _connection(args: argparse.Namespace) -> Any:
+    from backoffice.following import Connection  # noqa: PLC0415
+
+    try:
+        parts = urlsplit(args.broker)
+        port = parts.port or {"mqtt": 1883, "mqtts": 8883}[parts.scheme]
+    except (ValueError, KeyError):
+        raise UsageError("--broker", args.broker, "write mqtt://host[:port] or mqtts://host[:port]") from None
+    password = args.password_file.read_text(encoding="utf-8").rstrip("\n") if args.password_file else None
+    return Connection(
+        host=parts.hostname or "",
+        port=port,
+        client=args.client,
+        version=args.mqtt,
+        tls=parts.scheme == "mqtts",
+        username=args.username,
+        password=password,
+        ca=args.ca,
+        certificate=args.certificate,
+        key=args.certificate_key,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="feltoffice", description=__doc__, epilog=EXIT_CODES, formatter_class=raw)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, help_: str, act: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help_, description=help_, epilog=EXIT_CODES, formatter_class=raw)
+        added.set_defaults(act=act)
+        return added
+
+    def store(one: argparse.ArgumentParser) -> None:
+        one.add_argument("store", metavar="STORE", help="a file (SQLite), or postgresql://user@host/database")
+
+    def broker(one: argparse.ArgumentParser, *, required: bool) -> None:
+        group = one.add_argument_group("broker")
+        group.add_argument("--broker", required=required, metavar="URI", help="mqtts://host:8883")
+        group.add_argument("--client", default="office", metavar="NAME", help="our name at the broker and the tables")
+        group.add_argument("--mqtt", choices=("5", "3.1.1"), default="5")
+        group.add_argument("--username")
+        group.add_argument("--password-file", type=Path, metavar="FILE")
+        group.add_argument("--ca", type=Path, metavar="FILE")
+        group.add_argument("--certificate", type=Path, metavar="FILE")
+        group.add_argument("--certificate-key", type=Path, metavar="FILE")
+        group.add_argument("--streams", nargs="+", choices=STREAMS, help="those that we were granted; default all")
+        group.add_argument("--seconds", type=float, metavar="N", help="stop after N seconds")
+
+    keys = add("keys", "make the key that countersigns checkpoints", _keys)
+    keys.add_argument("folder", type=Path, metavar="FOLDER")
+
+    enrol = add("enrol", "pin the signing key of a table", _enrol)
+    store(enrol)
+    enrol.add_argument("table", metavar="SITE/TABLE")
+    enrol.add_argument("--key", type=Path, required=True, metavar="FILE", help="signing.pub of the table")
+    enrol.add_argument("--test", action="store_true", help="take test events of it, and no live ones")
+
+    follow = add("follow", "store what enrolled tables publish, and ask for what is missing", _follow)
+    store(follow)
+    broker(follow, required=True)
+    follow.add_argument("--until-quiet", action="store_true", help="stop when nothing is missing and nothing comes")
+
+    verify = add("verify", "prove that what is stored is what was written", _verify)
+    store(verify)
+    verify.add_argument("table", nargs="?", metavar="SITE/TABLE")
+    verify.add_argument("--checkpoint", type=Path, metavar="FILE")
+    verify.add_argument("--office-key", type=Path, metavar="FILE", help="office.pub: who must have countersigned it")
+    verify.add_argument("--json", action="store_true")
+    broker(verify, required=False)
+
+    checkpoint = add("checkpoint", "countersign the heads of a table that was verified", _checkpoint)
+    store(checkpoint)
+    checkpoint.add_argument("table", metavar="SITE/TABLE")
+    checkpoint.add_argument("--key", type=Path, required=True, metavar="FILE", help="office-key")
+    checkpoint.add_argument("-o", "--output", type=Path, metavar="FILE")
+
+    unseal = add("unseal", "open the closed cards of a ledger file", _unseal)
+    unseal.add_argument("ledger", type=Path, metavar="LEDGER")
+    unseal.add_argument("--key", type=Path, required=True, metavar="FILE", help="the auditor's private key")
+    unseal.add_argument("--hand", metavar="ID")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

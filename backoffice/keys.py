@@ -1,0 +1,69 @@
+"""Key files of the back office: its own, to countersign, and the public halves that tables have given it."""
+
+import os
+import stat
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from backoffice.errors import UsageError
+
+
+def create(folder: Path) -> tuple[Path, Path]:
+    """Make the key that countersigns checkpoints; returns the private file, mode 0600, and the public one."""
+    key = Ed25519PrivateKey.generate()
+    private, public = folder / "office-key", folder / "office.pub"
+    try:
+        with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    except OSError as error:
+        raise UsageError("folder", str(folder), f"cannot be written: {error.strerror}") from error
+    return private, public
+
+
+def office_key(path: Path) -> Ed25519PrivateKey:
+    """The key that countersigns. Raises ``UsageError``."""
+    key = _private(path)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise UsageError("key", str(path), "is not an Ed25519 key: make one with feltoffice keys")
+    return key
+
+
+def auditor_key(path: Path) -> X25519PrivateKey:
+    """The auditor's private key. Raises ``UsageError``."""
+    key = _private(path)
+    if not isinstance(key, X25519PrivateKey):
+        raise UsageError("key", str(path), "is not an X25519 key: use the auditor's private key")
+    return key
+
+
+def public_key(path: Path) -> Ed25519PublicKey:
+    """The public half of a table's signing key. Raises ``UsageError``."""
+    try:
+        key = load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError, UnsupportedAlgorithm) as error:
+        raise UsageError("key", str(path), f"cannot be read as a public key ({error})") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise UsageError("key", str(path), "is not an Ed25519 key: use signing.pub of the table")
+    return key
+
+
+def _private(path: Path) -> object:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            raise UsageError("key", str(path), f"others can read it (mode {mode:04o}): chmod 600 it")
+        return load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise UsageError("key", str(path), f"cannot be read as a private key ({error})") from error

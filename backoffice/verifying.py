@@ -1,0 +1,118 @@
+"""Proves what is stored: every chain, every signature, from one ledger of a table to the next."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from backoffice.errors import UsageError
+from backoffice.store import Event, Pin, Store
+from controller.contract.checkpoint import Checkpoint, Head
+from controller.contract.following import Fault, Follower, Report, Stored
+from controller.contract.keyring import Keyring
+from controller.contract.topics import Source
+
+
+def source_of(table: str) -> Source:
+    """The table behind ``/felt/{site}/{table}``, ``{site}/{table}`` is taken too. Raises ``UsageError``."""
+    parts = table.strip("/").removeprefix("felt/").split("/")
+    if len(parts) != 2:
+        raise UsageError("table", table, "write SITE/TABLE, for example zg1/t07")
+    return Source(*parts)
+
+
+def table_name(source: Source) -> str:
+    """``/felt/{site}/{table}``."""
+    return f"/felt/{source.site}/{source.table}"
+
+
+def verify_table(store: Store, table: str, checkpoint: Checkpoint | None = None) -> list[Report]:
+    """Check all that is stored of a table, a report for each of its ledgers, oldest first.
+
+    Keys are those that were pinned, and those that they handed over to. Raises ``UsageError`` for a table that is
+    not enrolled, ``StoreError``.
+    """
+    pins = store.pins(table)
+    if not pins:
+        raise UsageError("table", table, "is not enrolled: feltoffice enrol STORE SITE/TABLE --key FILE")
+    keys = Keyring(Ed25519PublicKey.from_public_bytes(pin.key) for pin in pins)
+    reports: list[Report] = []
+    for ledger in ordered(store, table):
+        seen = checkpoint if checkpoint is not None and checkpoint.ledger == ledger else None
+        reports.append(_verify(store, table, ledger, pins[0], keys, seen, reports))
+        keys.next_ledger()
+    if checkpoint is not None and checkpoint.ledger not in [report.ledger for report in reports]:
+        fault = Fault(None, "?", 0, f"the checkpoint has seen ledger {checkpoint.ledger}, of which nothing is stored")
+        reports.append(Report(checkpoint.ledger, 0, {}, 0, 0, (fault,), ()))
+    return reports
+
+
+def _verify(
+    store: Store,
+    table: str,
+    ledger: str,
+    pin: Pin,
+    keys: Keyring,
+    checkpoint: Checkpoint | None,
+    before: list[Report],
+) -> Report:
+    follower = Follower(source_of(table), ledger, test=pin.test, keys=keys, checkpoint=checkpoint)
+    for event in store.events(table, ledger):
+        one = stored(event)
+        follower.follow(one)
+        if event.type == "ledger.began" and (linked := json.loads(event.payload)["data"].get("previous")):
+            for fault in _linked(one, linked, before):
+                follower.fault(fault)
+    follower.against_checkpoint()
+    return follower.report()
+
+
+def stored(event: Event) -> Stored:
+    """An event as the follower takes it."""
+    stream = event.source.rsplit("/", 1)[1]
+    return Stored(int(event.row), stream, int(event.sequence), event.payload, {"type": event.type})
+
+
+def _linked(one: Stored, linked: dict[str, Any], before: list[Report]) -> Iterable[Fault]:
+    """Hold the ends of the ledger before, as this one names them, against what is stored of it."""
+    kept = next((report for report in before if report.ledger == linked["ledger"]), None)
+    if kept is None:
+        return
+    for stream, head in linked["heads"].items():
+        named, have = Head(int(head["sequence"]), head["sha256"]), kept.heads.get(stream)
+        if have is None:
+            continue  # a stream that we were not granted
+        if have.sequence < named.sequence:
+            cut = f"removed: ledger {kept.ledger} ended at {stream} {named.sequence}, stored is up to {have.sequence}"
+            yield Fault(None, stream, named.sequence, cut)
+        elif have != named:
+            yield one.fault(f"ledger {kept.ledger} ended with another {stream} {named.sequence} than what is stored")
+
+
+def ordered(store: Store, table: str) -> list[str]:
+    """The ledgers of a table, each behind the one that it names as the one before."""
+    heard = store.ledgers(table)
+    after: dict[str, str] = {}
+    for ledger in heard:
+        first = next(store.events(table, ledger), None)
+        if first is not None and first.type == "ledger.began":
+            previous = json.loads(first.payload)["data"].get("previous")
+            if previous:
+                after[ledger] = previous["ledger"]
+    done: list[str] = []
+    while len(done) < len(heard):
+        ready = [one for one in heard if one not in done and (after.get(one) in done or after.get(one) not in heard)]
+        # A circle can only be forged; the rest is then taken as it was heard.
+        done.append(ready[0] if ready else next(one for one in heard if one not in done))
+    return done
+
+
+def heads(reports: list[Report], time: str) -> Checkpoint:
+    """A checkpoint of the newest ledger. Raises ``UsageError`` where something is not as it was written."""
+    faulty = next((report for report in reports if report.faults), None)
+    if faulty is not None:
+        raise UsageError("ledger", faulty.ledger, f"has faults and is not countersigned: {faulty.faults[0]}")
+    if not reports or not reports[-1].heads:
+        raise UsageError("table", "", "nothing is stored of it")
+    return Checkpoint(reports[-1].ledger, reports[-1].heads, time)
