@@ -15,13 +15,14 @@ from pathlib import Path
 from controller.core.floor.codes import FLOOR
 from controller.core.rules.breaches import IDS
 from controller.core.rules.codes import FAMILIES
+from controller.core.rules.moments import MOMENTS
 from controller.profilefile import ANSWERS
 from controller.rulebook import rules
 from tests.marks import ID
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "config" / "rules" / "bindings.csv"
-TABLES = ("breaches.py", "codes.py", "attesting.py")
+TABLES = ("breaches.py", "codes.py", "moments.py", "attesting.py")
 """Modules whose text lists rules; that a rule stands there binds nothing."""
 SIDES = {"broken": "broken", "kept": "kept", "shows": "shown"}
 
@@ -76,6 +77,9 @@ def _behind() -> dict[str, set[str]]:
     for keys in FAMILIES.values():
         for key, ids in keys.items():
             behind.setdefault(key, set()).update(ids)
+    for moments in MOMENTS.values():
+        for key, by_moment in moments.items():
+            behind.setdefault(key, set()).update(rule for ids in by_moment.values() for rule in ids)
     return behind
 
 

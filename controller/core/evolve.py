@@ -436,6 +436,8 @@ def _hand_tabled(hand: Hand, data: Data, secret: Data) -> None:
 
 
 def _hand_mucked(hand: Hand, data: Data, secret: Data) -> None:
+    if data["basis"] == "keyed":
+        hand.before = hand.snapshot()
     hand.live = tuple(s for s in hand.live if s != data["seat"])
 
 
@@ -480,6 +482,8 @@ def _incident_ruled(hand: Hand, data: Data, secret: Data) -> None:
             hand.announced = None
         case "correct_drop":
             hand.dropped = None
+        case "scramble":
+            hand.street, hand.phase, hand.to_act = "preflop", "board", None
         case _:
             pass
     for index in data["effects"].get("returned_slots", ()):

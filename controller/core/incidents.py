@@ -84,6 +84,8 @@ def premature_board(out: Out, hand: Hand, evidence: Sources) -> None:
 
 def fouled_deck(out: Out, fact: CardCame) -> None:
     """The same rank and suit twice (I-11, C21): play stops, all stakes go back once a person confirms (CM-12)."""
+    if any(i.kind == "deck_fouled" for i in out.state.incidents.values()):
+        return
     open_one(
         out,
         "I-11",
@@ -132,21 +134,25 @@ def unsure_card(out: Out, slot: int, place: str, seat: int | None, evidence: Sou
 
 
 MISPLACED = {
-    "wrong_seat": ("I-9", "misdeal"),
-    "too_many_cards": ("I-10", "misdeal"),
-    "too_few_cards": ("I-10", "misdeal"),
+    "wrong_seat": ("I-9", "misdealt_order"),
+    "too_many_cards": ("I-10", "misdealt"),
+    "too_few_cards": ("I-10", "misdealt"),
     "no_burn": ("I-6", "no_burn"),
     "extra_burn": ("I-7", "extra_burn"),
+    "four_card_flop": ("I-8", "four_card_flop"),
+    "board_full": ("I-8", "board_full"),
 }
+PROPOSED = {"no_burn": "stands", "extra_burn": "stands", "four_card_flop": "scramble", "board_full": "play_on"}
+"""What is proposed for a card at a wrong place; a misdeal, as far as it is still one, for all others."""
 
 
 def misplaced_card(out: Out, hand: Hand, problem: str, fact: CardCame) -> None:
-    """A card lies where the deal does not send it (I-6, I-7, I-9, I-10): misdeal before substantial action (CM-11)."""
+    """A card lies where the deal does not send it (I-6 to I-10): misdeal before substantial action (CM-11)."""
     code, key = MISPLACED[problem]
     if any(i.kind == problem and i.hand == hand.id for i in out.state.incidents.values()):
         return
-    burn = problem in ("no_burn", "extra_burn")
-    proposed = "stands" if burn else "redeal" if not hand.substantial else "play_on"
+    misdealt = problem not in PROPOSED
+    proposed = PROPOSED.get(problem) or ("redeal" if not hand.substantial else "play_on")
     facts = {"place": fact.place} | ({} if fact.seat is None else {"seat": fact.seat})
     others = tuple(other for other in ("redeal", "play_on", "void") if other != proposed)
     open_one(
@@ -156,7 +162,7 @@ def misplaced_card(out: Out, hand: Hand, problem: str, fact: CardCame) -> None:
         problem,
         holds="hand",
         proposed=proposed,
-        alternatives=("void",) if burn else others,
+        alternatives=others if misdealt else ("void",),
         facts=facts,
         evidence=fact.evidence,
     )
@@ -186,7 +192,7 @@ def counts_differ(out: Out, fact: CountsDiffer) -> None:
     open_one(
         out,
         "I-19" if fact.what == "payout" else "I-15",
-        "wrong_push",
+        "wrong_push" if fact.what == "payout" else f"{fact.what}_differs",
         f"{fact.what}_differs",
         holds="hand",
         proposed="correct_push",

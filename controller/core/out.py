@@ -7,6 +7,7 @@ from controller.core.evolve import evolve
 from controller.core.facts import Basis, Sources
 from controller.core.records import Record, Stream
 from controller.core.rules.breaches import Reaction, ids
+from controller.core.rules.moments import precise
 from controller.core.rules.ultimate.state import Coming
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
@@ -126,7 +127,8 @@ class Out:
 
     def rules(self, key: str) -> list[str]:
         """The rule ids behind a breach key under this table's profile."""
-        return ids(key, self.setup.profile.family)
+        now = precise(key, self.state, self.setup.profile)
+        return ids(key, self.setup.profile.family) if now is None else list(now)
 
     def breach(
         self,

@@ -14,7 +14,7 @@ from controller.core.rules.ultimate import ruling as ultimate
 from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand, Incident
 
-OUTCOMES = dict.fromkeys(("redeal_street", "name_card", "play_on", "back_up"), "resumed")
+OUTCOMES = dict.fromkeys(("redeal_street", "name_card", "play_on", "back_up", "scramble"), "resumed")
 OUTCOMES |= dict.fromkeys(incidents.AGAINST_AWARD.values(), "corrected")
 
 
@@ -120,6 +120,9 @@ def _named(hand: Hand | Coup | None, command: Command) -> str:
 
 
 def _effects(hand: Hand | None, ruling: str) -> dict[str, Any]:
+    if ruling == "scramble" and hand is not None:  # the flop is laid again from the same cards (CM-14)
+        flop = [i for i, slot in enumerate(hand.slots) if slot.place == "board" and not slot.gone]
+        return {"returned_slots": flop}
     if ruling == "redeal_street" and hand is not None:
         return {"returned_slots": [i for i, slot in enumerate(hand.slots) if slot.premature and not slot.gone]}
     return {}
@@ -140,10 +143,11 @@ def _give_up(out: Out, hand: Hand, incident: Incident, ruling: str, by: dict[str
 def _name_card(out: Out, hand: Hand, incident: Incident, card: str) -> None:
     slot, place = incident.facts["slot"], incident.facts["place"]
     seat = hand.slots[slot].seat
-    opened: dict[str, Any] = {"slot": slot, "place": place, "card": card}
+    opened: dict[str, Any] = {"slot": slot, "place": place, "card": card, "named": True}
     if place == "board":
         out.hand("card.opened", opened | {"cause": "street"}, "attested")
         dealing.open_street(out, hand)
     elif seat is not None:
-        out.hand("card.opened", opened | {"seat": seat, "cause": "tabled"}, "attested")
+        opened |= {"seat": seat, "salt": hand.slots[slot].salt, "cause": "tabled"}
+        out.hand("card.opened", opened, "attested")
         showdown.shown(out, Shown(seat, basis="attested"))

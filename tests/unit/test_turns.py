@@ -19,7 +19,7 @@ def test_out_of_turn_is_flagged_and_backed_up() -> None:
     felt.do(Declared("call", 1))
     refused, breach = felt.last
     assert refused.type == "action.refused"
-    assert (breach.data["rules"], breach.data["reaction"]) == (["RS-3.2", "RS-3.4", "RS-4.2", "CM-15"], "FLAG")
+    assert (breach.data["rules"], breach.data["reaction"]) == (["RS-3.2", "RS-3.4", "CM-15"], "FLAG")
     assert breach.data["asked"] == (
         "seat 1 was to call, but seat 3 is to act; seat 3 may fold, call 100 or raise to 200-5000"
     )

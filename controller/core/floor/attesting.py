@@ -2,6 +2,7 @@
 
 import re
 
+from controller.core import incidents
 from controller.core.errors import BadCommand
 from controller.core.floor import conditions, words
 from controller.core.floor.words import Data, person
@@ -17,7 +18,8 @@ REPORTABLE: dict[str, Reaction] = {
     "HR-6.1": "FLAG",
     "HR-6.2": "FLAG",
     "HR-6.5": "FLAG",
-    "HR-7.1": "BLOCK",
+    "HR-6.3": "HOLD",
+    "HR-7.1": "HOLD",
     "HR-7.2": "FLAG",
     "HR-9.3": "FLAG",
     "HR-11.1": "INFO",
@@ -31,8 +33,8 @@ REPORTABLE: dict[str, Reaction] = {
     "HR-23.1": "INFO",
     "HR-A17": "INFO",
     "HR-A22": "INFO",
-    "BG-2.1": "BLOCK",
-    "BG-2.2": "BLOCK",
+    "BG-2.1": "HOLD",
+    "BG-2.2": "HOLD",
     "BG-4.4": "BLOCK",
     "BG-5.5": "FLAG",
     "BG-5.14": "FLAG",
@@ -50,6 +52,13 @@ REPORTABLE: dict[str, Reaction] = {
     "CM-22": "FLAG",
 }
 """The rules that a person can report broken, and what the house does about it. A BLOCK bars the next hand."""
+HELD = {
+    "HR-6.3": ("I-28", "strange_chip"),
+    "HR-7.1": ("I-9", "house_hand"),
+    "BG-2.1": ("I-9", "house_hand"),
+    "BG-2.2": ("I-43", "house_take"),
+}
+"""What is reported with HOLD: the incident's code, and its breach key."""
 SHAPE = re.compile(r"(HR|BG|RS|LT|CM)-(A?\d+[a-z]?|\d+\.\d+)")
 
 
@@ -111,6 +120,15 @@ def report(out: Out, command: Command) -> None:
         raise BadCommand("rule", rule, f"this one the table sees by itself; what can be reported: {', '.join(own)}")
     seat = words.seat(out, command) if command.args.get("seat") is not None else None
     asked = command.reason or f"{command.by} saw that {rule} was not kept"
+    if rule in HELD:
+        code, key = HELD[rule]
+        holds, seats = "hand" if out.state.play is not None else "table", () if seat is None else (seat,)
+        void = ("void",) if out.state.play is not None else ()
+        facts = {"reported_by": person(command), "asked": asked}
+        incidents.open_one(
+            out, code, key, key, holds=holds, proposed="play_on", alternatives=void, seats=seats, facts=facts
+        )
+        return
     more: Data = {"reported": True, "by": person(command)}
     out.breach("reported", REPORTABLE[rule], asked, seat=seat, rules=[rule], basis="attested", more=more)
 

@@ -1,4 +1,4 @@
-"""Cards where antennas saw them come to rest: is that where the deal sends them? (I-6, I-7, I-9, I-10)."""
+"""Cards where antennas saw them come to rest: is that where the deal sends them? (I-6 to I-10)."""
 
 from controller.core import incidents
 from controller.core.facts import CardCame
@@ -27,6 +27,10 @@ def wrong(out: Out, hand: Hand, fact: CardCame) -> str | None:
         return "too_many_cards" if hand.phase != "deal" or len(hand.own(fact.seat)) >= hand.own_cards else None
     if fact.place == "burn":
         return None if due == "burn" else "too_few_cards" if due == "seat" else "extra_burn"
+    if fact.place == "board" and len(hand.board) == 5:
+        return "board_full"  # the river is the last card (BG-3.1, BG-3.4, RS-5.2, RS-10.2)
+    if fact.place == "board" and due == "burn" and hand.street == "flop" and hand.phase == "bet" and not hand.acted:
+        return "four_card_flop"  # HR-12.2, BG-5.15, RS-4.1
     if fact.place == "board" and due == "burn" and out.setup.profile.burns_per_street:
         return "no_burn" if hand.phase == "board" else None
     return "too_few_cards" if due == "seat" else None

@@ -56,7 +56,8 @@ def _first(out: Out, fact: StakePlaced, seed: bytes | None) -> bool:
     if not starting.may_start(out, seed):
         return False
     if not _is_due(out, fact):
-        _loose(out, fact, "only the blinds and antes that are due start a hand")
+        asked = "only the blinds and antes that are due start a hand"
+        out.breach("blind_not_due", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
         return False
     shuffled = out.state.shuffled
     hand = starting.start(out, fact.basis, fact.evidence, seed or b"", shuffled=shuffled)
@@ -93,7 +94,8 @@ def _post(out: Out, hand: Hand, fact: StakePlaced) -> None:
                 left -= amount
         return
     owed = ", ".join(f"{kind} {amount}" for _, kind, amount in mine) or "nothing"
-    _loose(out, fact, f"seat {fact.seat} owes {owed}")
+    asked = f"seat {fact.seat} owes {owed}"
+    out.breach("blind_not_due", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
 
 
 def _loose(out: Out, fact: StakePlaced, asked: str) -> None:
