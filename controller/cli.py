@@ -111,6 +111,9 @@ def _verify(args: argparse.Namespace) -> int:
     from controller.ledger.verify import read_checkpoint, verify  # noqa: PLC0415
 
     checkpoint = read_checkpoint(args.checkpoint) if args.checkpoint else None
+    office = load_verify_key(args.office_key) if args.office_key else None
+    if checkpoint is not None and office is not None and not checkpoint.is_signed_by(office):
+        raise LocalError("--checkpoint", str(args.checkpoint), "is not countersigned by this key: ask for another")
     public = [load_verify_key(path) for path in args.public_key] or None
     report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
     replayed = verified(args)
@@ -214,6 +217,7 @@ def _parser() -> argparse.ArgumentParser:
     verify = add("verify", "find a changed, removed, inserted or reordered row", _verify)
     verify.add_argument("ledger", type=Path, metavar="LEDGER")
     verify.add_argument("--checkpoint", type=Path, metavar="FILE", help="heads that the back office has seen")
+    verify.add_argument("--office-key", type=Path, metavar="FILE", help="who must have countersigned the checkpoint")
     verify.add_argument("--public-key", type=Path, action="append", default=[], metavar="FILE", help="a pinned key")
     add_capture(verify)
     verify.add_argument("--json", action="store_true")

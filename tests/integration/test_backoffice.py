@@ -1,0 +1,398 @@
+"""The back office against a real broker and a real ledger: what it keeps, what it misses, what it will not take."""
+
+import json
+import os
+import pwd
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backoffice.errors import Forged
+from backoffice.reader import Reader
+from backoffice.store import Pin, SqliteStore, Store, open_store
+from backoffice.verifying import heads, verify_table
+from controller.contract.checkpoint import Checkpoint
+from controller.contract.envelope import withheld
+from controller.ledger.files import Retention
+from controller.ledger.keys import Keys, create_signing_key, load_signing_key, load_verify_key
+from controller.ledger.store import Ledger
+from controller.ledger.verify import verify
+from simulators.broker import MosquittoBroker, mosquitto_program
+from tests.delivering import TOPICS, Rig, make_rig, unsent
+from tests.ledgers import CARDS, SOURCE, WALL, Desk, new_desk, play, record
+from tests.running import ROOT
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.wires,
+    pytest.mark.skipif(mosquitto_program() is None, reason="mosquitto is not installed"),
+]
+TABLE = "/felt/zg1/t07"
+GRANTS = {"office": frozenset({"play", "cash", "ops", "guard"}), "accounting": frozenset({"cash"})}
+MakeRig = Callable[..., AbstractContextManager[Rig]]
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> MakeRig:
+    return partial(make_rig, tmp_path / "table", grants=GRANTS)
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[MosquittoBroker]:
+    with MosquittoBroker(tmp_path) as made:
+        yield made
+
+
+def office(*arguments: object, code: int = 0) -> str:
+    command = [sys.executable, "-m", "backoffice.cli", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def enrol(folder: Path, desk: Desk) -> Path:
+    store = folder / "office.db"
+    office("enrol", store, "zg1/t07", "--key", desk.folder / "signing.pub", "--test")
+    return store
+
+
+def follow(store: Path, port: int, *more: object) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(
+        office("follow", store, "--broker", f"mqtt://127.0.0.1:{port}", "--until-quiet", *more)
+    )
+    return told
+
+
+def stored(path: Path) -> list[bytes]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [body for (body,) in connection.execute("select payload from event order by ledger, row_no")]
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_all_that_is_on_the_device_is_in_the_office(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, version: str
+) -> None:
+    """Everything was published before the office existed: it comes by replay, with the same bytes."""
+    with rig(broker.port) as r:
+        play(r.ledger, hands=60)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        told = follow(store, broker.port, "--mqtt", version)
+        assert stored(store) == r.bodies()
+        assert told["stored"] == len(r.bodies())
+        assert "whole" in office("verify", store)
+        again = follow(store, broker.port, "--mqtt", version)
+        assert again["stored"] == 0
+
+
+def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger, hands=5)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        follow(store, broker.port)
+        with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+            connection.execute("delete from event where cast(sequence as integer) in (2, 3, 7, 20)")
+        told = json.loads(office("verify", store, "--json", code=4))
+        assert "removed" in told["tables"][TABLE][0]["faults"][0]
+        r.play(1)
+        follow(store, broker.port)
+        assert stored(store) == r.bodies()
+
+
+def test_verify_from_the_broker_alone(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger, hands=3)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        assert "whole" in office("verify", store, "--broker", f"mqtt://127.0.0.1:{broker.port}")
+        assert len(stored(store)) == r.ledger.row
+
+
+def test_who_was_granted_one_stream_gets_one(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger, hands=3)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        told = follow(store, broker.port, "--client", "accounting")
+        assert told["errors"] == {"denied": 3}
+        sources = {json.loads(body)["source"] for body in stored(store)}
+        assert sources == {f"{TABLE}/cash"}
+        assert "whole" in office("verify", store)
+
+
+def test_a_withheld_event_is_replaced_by_its_original(tmp_path: Path, rig: MakeRig) -> None:
+    (tmp_path / "acl").write_text(
+        f"topic read #\ntopic deny {TOPICS.event('play', 'action.taken')}\n"
+        f"topic readwrite {TOPICS.base}/#\ntopic readwrite felt-test/#\n"
+    )
+    with MosquittoBroker(tmp_path, extra=f"acl_file {tmp_path / 'acl'}\n") as broker, rig(broker.port) as r:
+        r.pump.start()
+        r.play(3)
+        wait_until(lambda: unsent(r) == 0)
+        assert "record.withheld" in r.kinds()
+        store = enrol(tmp_path, r.desk)
+        follow(store, broker.port)
+        assert stored(store) == r.bodies()
+        assert "withheld" not in office("verify", store)
+
+
+# ---------------------------------------------------------------- what is stored
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    desk = new_desk(tmp_path / "table")
+    with desk.open() as ledger:
+        play(ledger)
+    return desk
+
+
+def bodies(path: Path) -> list[bytes]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [body for (body,) in connection.execute("SELECT body FROM row ORDER BY row")]
+
+
+def pinned(folder: Path, desk: Desk, *, test: bool = True, key: str = "signing.pub") -> SqliteStore:
+    store = SqliteStore(folder / "office.db")
+    store.pin(Pin(TABLE, test, load_verify_key(desk.folder / key).public_bytes_raw()))
+    return store
+
+
+def test_a_repeat_is_ignored_and_a_forgery_stops_everything(tmp_path: Path, desk: Desk) -> None:
+    everything = bodies(desk.path)
+    with pinned(tmp_path, desk) as store:
+        reader = Reader(store)
+        reader.take(everything)
+        reader.take([*everything[:5], *everything])
+        assert (reader.counts.stored, reader.counts.repeated) == (len(everything), len(everything) + 5)
+        with pytest.raises(Forged, match="other bytes"):
+            reader.take([everything[3].replace(b"}", b" }", 1)])
+        assert len(stored(tmp_path / "office.db")) == len(everything)
+
+
+def test_what_stands_in_and_its_original_in_either_order(tmp_path: Path, desk: Desk) -> None:
+    everything = bodies(desk.path)
+    stand_in = withheld(everything[4], "not_authorized")
+    with pinned(tmp_path, desk) as store:
+        reader = Reader(store)
+        reader.take([*everything[:4], stand_in, *everything[5:]])
+        (report,) = verify_table(store, TABLE)
+        assert report.ok, "the chain is of the originals"
+        assert any("withheld" in note for note in report.notes)
+        reader.take([everything[4]])
+        assert reader.counts.replaced == 1
+        reader.take([stand_in])
+        assert stored(tmp_path / "office.db") == everything
+
+
+@pytest.mark.parametrize("pinned_as", ["live", "test"])
+def test_a_verifier_of_one_mode_takes_nothing_of_the_other(tmp_path: Path, desk: Desk, pinned_as: str) -> None:
+    live = tmp_path / "live"
+    live.mkdir()
+    keys = Keys(bytes(32), None, load_signing_key(desk.folder / "signing.key"))
+    with Ledger.open(live / "t07.ledger", source=SOURCE, test=False, keys=keys) as ledger:
+        play(ledger)
+    events = {"live": bodies(live / "t07.ledger"), "test": bodies(desk.path)}
+    with pinned(tmp_path, desk, test=pinned_as == "test") as store:
+        reader = Reader(store)
+        other = "test" if pinned_as == "live" else "live"
+        reader.take(events[other])
+        assert reader.counts.stored == 0
+        assert list(reader.counts.reasons) == [f"{other} event of a {pinned_as} table"]
+        reader.take(events[pinned_as])
+        assert verify_table(store, TABLE)[0].ok
+    refused = (
+        office("enrol", tmp_path / "office.db", "zg1/t07", "--key", desk.folder / "signing.pub", code=2)
+        if (pinned_as == "test")
+        else office("enrol", tmp_path / "office.db", "zg1/t07", "--key", desk.folder / "signing.pub", "--test", code=2)
+    )
+    assert "is enrolled as a" in refused
+
+
+def test_events_under_another_key_are_faults(tmp_path: Path, desk: Desk) -> None:
+    create_signing_key(desk.folder / "other.key", desk.folder / "other.pub")
+    with pinned(tmp_path, desk, key="other.pub") as store:
+        Reader(store).take(bodies(desk.path))
+        (report,) = verify_table(store, TABLE)
+        assert len(report.faults) == report.signatures > 0
+
+
+def test_noise_and_strangers_are_counted_and_not_kept(tmp_path: Path, desk: Desk) -> None:
+    with pinned(tmp_path, desk) as store:
+        reader = Reader(store)
+        stranger = bodies(desk.path)[0].replace(b"/felt/zg1/t07/", b"/felt/zg1/t99/")
+        reader.take([b"", b"\xff", b"[]", b"{}", b'{"source":3}', stranger])
+        assert reader.counts.reasons == {"no event": 5, "table is not enrolled": 1}
+
+
+def archived(desk: Desk) -> list[Path]:
+    """The ledger closed, archived and begun anew; the files, oldest first."""
+    with desk.open() as ledger:
+        ledger.append([record("table.closed", hands=2)], WALL)
+    with closing(sqlite3.connect(desk.path, isolation_level=None)) as connection:
+        connection.execute("UPDATE row SET acked = 1")
+    with Ledger.open(
+        desk.path, source=SOURCE, test=True, keys=desk.keys(), retention=Retention(archive_mb=0), wall_ns=WALL
+    ) as ledger:
+        play(ledger)
+    (old,) = (desk.path.parent / "t07.ledger.archive").glob("*.ledger")
+    return [old, desk.path]
+
+
+def test_the_chain_goes_on_from_one_ledger_to_the_next(tmp_path: Path, desk: Desk) -> None:
+    old, new = (bodies(path) for path in archived(desk))
+    with pinned(tmp_path, desk) as store:
+        reader = Reader(store)
+        reader.take(new)
+        reader.take(old[:-2])
+        first, second = verify_table(store, TABLE)
+        assert first.ok
+        assert "removed: ledger" in second.faults[0].what, "nothing but the next ledger knows that the end is missing"
+        reader.take(old)
+        assert all(report.ok for report in verify_table(store, TABLE))
+
+
+def test_the_end_of_an_archived_ledger_is_asked_for(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger)
+    desk = Desk(tmp_path / "table")
+    store = enrol(tmp_path, desk)
+    old, _ = archived(desk)
+    with open_store(str(store)) as kept:  # type: ignore[attr-defined]
+        Reader(kept).take(bodies(old)[:-3])
+    with rig(broker.port) as r:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        follow(store, broker.port)
+    assert "whole" in office("verify", store)
+
+
+# ---------------------------------------------------------------- checkpoints and sealed cards
+
+
+def test_a_countersigned_checkpoint_finds_a_cut_tail_on_the_device(tmp_path: Path, desk: Desk) -> None:
+    with pinned(tmp_path, desk) as store:
+        Reader(store).take(bodies(desk.path))
+    office("keys", tmp_path)
+    seen = tmp_path / "checkpoint.json"
+    office("checkpoint", tmp_path / "office.db", "zg1/t07", "--key", tmp_path / "office-key", "-o", seen)
+    checkpoint = Checkpoint.from_json(seen)
+    assert checkpoint.is_signed_by(load_verify_key(tmp_path / "office.pub"))
+    assert not checkpoint.is_signed_by(load_verify_key(desk.folder / "signing.pub"))
+    assert verify(desk.path, checkpoint=checkpoint).ok
+    with closing(sqlite3.connect(desk.path, isolation_level=None)) as cutter:
+        cutter.execute("DELETE FROM row WHERE row > 20")
+        cutter.execute("DELETE FROM head")
+        cutter.execute("INSERT INTO head SELECT stream, max(sequence), '' FROM row GROUP BY stream")
+    cut = verify(desk.path, checkpoint=checkpoint)
+    assert any("the checkpoint has seen" in fault.what for fault in cut.faults)
+    command = [sys.executable, "-m", "controller.cli", "verify", str(desk.path), "--checkpoint", str(seen)]
+    feltd = subprocess.run(
+        [*command, "--office-key", str(tmp_path / "office.pub")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert feltd.returncode == 4
+    assert "the checkpoint has seen" in feltd.stdout
+    seen.write_text(seen.read_text().replace('"sequence": "00000000000000', '"sequence": "00000000000001', 1))
+    forged = subprocess.run(
+        [*command, "--office-key", str(tmp_path / "office.pub")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert forged.returncode == 2
+    assert "not countersigned" in forged.stderr
+
+
+def test_faults_are_not_countersigned(tmp_path: Path, desk: Desk) -> None:
+    with pinned(tmp_path, desk) as store:
+        Reader(store).take([body for body in bodies(desk.path) if b'"row":"0000000000000009"' not in body])
+        reports = verify_table(store, TABLE)
+        with pytest.raises(Exception, match="is not countersigned"):
+            heads(reports, "2026-11-30T20:00:00.000000Z")
+    office("keys", tmp_path)
+    office("checkpoint", tmp_path / "office.db", "zg1/t07", "--key", tmp_path / "office-key", code=4)
+
+
+def test_the_auditor_opens_what_was_sealed_and_nobody_else(tmp_path: Path, desk: Desk) -> None:
+    copy = tmp_path / "copy.ledger"
+    shutil.copy(desk.path, copy)
+    lines = [json.loads(line) for line in office("unseal", copy, "--key", desk.folder / "auditor.key").splitlines()]
+    assert [line["sealed"]["card"] for line in lines] == [*CARDS, *CARDS]
+    assert all(line["fits"] for line in lines)
+    one = office("unseal", copy, "--key", desk.folder / "auditor.key", "--hand", "t07-20261130-0002")
+    assert len(one.splitlines()) == 4
+    other = new_desk(tmp_path / "other")
+    refused = office("unseal", copy, "--key", other.folder / "auditor.key", code=2)
+    assert "does not open this hand" in refused
+    (desk.folder / "auditor.key").chmod(0o644)
+    assert "others can read it" in office("unseal", copy, "--key", desk.folder / "auditor.key", code=2)
+
+
+# ---------------------------------------------------------------- PostgreSQL
+
+
+def postgres_programs() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server of its own, on a socket in a folder."""
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
+    folder = tmp_path_factory.mktemp("postgres")
+    run: dict[str, Any] = {"capture_output": True, "timeout": 60}
+    if os.getuid() == 0:
+        # The server refuses to run as root.
+        account = pwd.getpwnam("postgres")
+        run |= {"user": account.pw_uid, "group": account.pw_gid, "cwd": "/"}
+        os.chown(folder, account.pw_uid, account.pw_gid)
+        for above in folder.parents:
+            if above.is_relative_to("/tmp") and above != Path("/tmp"):
+                above.chmod(0o711)
+    data = folder / "data"
+    subprocess.run([programs / "initdb", "-D", data, "-A", "trust", "-U", "felt", "--no-sync"], check=True, **run)
+    serve: list[str | Path] = [programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
+    subprocess.run([*serve, "-o", f"-c listen_addresses='' -k {folder}", "start"], check=True, **run)
+    try:
+        yield f"postgresql:///postgres?host={folder}&user=felt"
+    finally:
+        subprocess.run([*serve, "-m", "fast", "stop"], check=True, **run)
+
+
+def test_the_archive_on_postgresql_does_the_same(database: str, desk: Desk) -> None:
+    everything = bodies(desk.path)
+    store: Store = open_store(database)
+    try:
+        store.pin(Pin(TABLE, True, load_verify_key(desk.folder / "signing.pub").public_bytes_raw()))
+        store.pin(Pin(TABLE, True, load_verify_key(desk.folder / "signing.pub").public_bytes_raw()))
+        assert len(store.pins()) == 1
+        reader = Reader(store)
+        reader.take([everything[0], *everything[2:4], withheld(everything[4], "x"), *everything[5:]])
+        reader.take(everything[2:3])
+        ledger = json.loads(everything[0])["ledger"]
+        source = json.loads(everything[1])["source"]
+        assert store.gaps(source, ledger) == [
+            (json.loads(everything[1])["sequence"] and int(json.loads(everything[1])["sequence"]),) * 2
+        ]
+        assert len(store.withheld(TABLE, ledger)) == 1
+        reader.take(everything)
+        assert [event.payload for event in store.events(TABLE, ledger)] == everything
+        assert verify_table(store, TABLE)[0].ok
+        with pytest.raises(Forged):
+            reader.take([everything[3].replace(b"}", b" }", 1)])
+    finally:
+        store.close()
