@@ -7,7 +7,6 @@ that of the processor, so a busy machine changes little.
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 from pokerkit import BoardDealing, CardBurning, CheckingOrCalling, CompletionBettingOrRaisingTo, Folding, HoleDealing
@@ -26,6 +25,7 @@ class Recorded(Duel):
 
     def __init__(self, name: str, seed: int) -> None:
         super().__init__(name, seed)
+        self.name = name
         self.inputs: list[Fact | Command] = []
         plain = self.felt.do
 
@@ -47,9 +47,9 @@ def replay(duel: Recorded) -> Session:
     return session
 
 
-def replay_peer(duel: Recorded, fresh: Callable[[], Any]) -> None:
-    """pokerkit's side alone."""
-    peer = fresh()
+def replay_peer(duel: Recorded) -> None:
+    """Pokerkit's side alone."""
+    peer = GAMES[duel.name].peer(list(duel.stacks), duel.felt.session.state.limits.ante)
     for operation in duel.peer.operations:
         match operation:
             case HoleDealing(cards=cards, player_index=player):
@@ -98,9 +98,7 @@ def main() -> int:
     print(f"{'structure':<14}{'bounds us':>11}{'due us':>9}{'hands/s':>10}{'pokerkit/s':>12}")
     for name in GAMES:
         duels = [Recorded(name, seed) for seed in range(options.hands)]
-        stacks = []
         for duel in duels:
-            stacks.append(list(duel.stacks))
             duel.play()
         bounds, owed = bounds_us(duels)
         began = time.process_time()
@@ -108,9 +106,8 @@ def main() -> int:
             replay(duel)
         ours = time.process_time() - began
         began = time.process_time()
-        for duel, start in zip(duels, stacks, strict=True):
-            ante = duel.felt.session.state.limits.ante
-            replay_peer(duel, lambda start=start, ante=ante: GAMES[name].peer(list(start), ante))  # type: ignore[misc]
+        for duel in duels:
+            replay_peer(duel)
         theirs = time.process_time() - began
         print(f"{name:<14}{bounds:>11.2f}{owed:>9.2f}{len(duels) / ours:>10.0f}{len(duels) / theirs:>12.0f}")
     return 0
