@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from functools import partial
@@ -214,11 +215,8 @@ def test_a_verifier_of_one_mode_takes_nothing_of_the_other(tmp_path: Path, desk:
         assert list(reader.counts.reasons) == [f"{other} event of a {pinned_as} table"]
         reader.take(events[pinned_as])
         assert verify_table(store, TABLE)[0].ok
-    refused = (
-        office("enrol", tmp_path / "office.db", "zg1/t07", "--key", desk.folder / "signing.pub", code=2)
-        if (pinned_as == "test")
-        else office("enrol", tmp_path / "office.db", "zg1/t07", "--key", desk.folder / "signing.pub", "--test", code=2)
-    )
+    command = ["enrol", tmp_path / "office.db", "zg1/t07", "--key", desk.folder / "signing.pub"]
+    refused = office(*command, *([] if pinned_as == "test" else ["--test"]), code=2)
     assert "is enrolled as a" in refused
 
 
@@ -347,22 +345,20 @@ def postgres_programs() -> Path | None:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database() -> Iterator[str]:
     """A PostgreSQL server of its own, on a socket in a folder."""
     programs = postgres_programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
-    folder = tmp_path_factory.mktemp("postgres")
+    # Not below pytest's own folder: that is closed to the account that the server needs.
+    folder = Path(tempfile.mkdtemp(prefix="felt-postgres-"))
     run: dict[str, Any] = {"capture_output": True, "timeout": 60}
     if os.getuid() == 0:
         # The server refuses to run as root.
         account = pwd.getpwnam("postgres")
         run |= {"user": account.pw_uid, "group": account.pw_gid, "cwd": "/"}
         os.chown(folder, account.pw_uid, account.pw_gid)
-        for above in folder.parents:
-            if above.is_relative_to("/tmp") and above != Path("/tmp"):
-                above.chmod(0o711)
     data = folder / "data"
     subprocess.run([programs / "initdb", "-D", data, "-A", "trust", "-U", "felt", "--no-sync"], check=True, **run)
     serve: list[str | Path] = [programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log"]
@@ -371,6 +367,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"postgresql:///postgres?host={folder}&user=felt"
     finally:
         subprocess.run([*serve, "-m", "fast", "stop"], check=True, **run)
+        shutil.rmtree(folder)
 
 
 def test_the_archive_on_postgresql_does_the_same(database: str, desk: Desk) -> None:
