@@ -39,11 +39,11 @@ Fed = Input | str
 
 @dataclass(slots=True)
 class Heard:
-    """What came of one input: its records, the refusal, and the picture of the table after it."""
+    """What came of one input: its records, the refusal, and what the table shows of itself after it."""
 
     records: list[Record]
     refused: str
-    status: dict[str, Any]
+    shown: str
 
 
 @dataclass(slots=True)
@@ -66,6 +66,7 @@ class Player:
         self.table = Table(setup)
         self.played = Played(setup)
         self.no = 0
+        self.shown = ""
 
     def feed(self, what: What, at: int) -> Heard:
         self.no += 1
@@ -84,7 +85,11 @@ class Player:
                 records = list(self.table.feed(fed))
             except BadCommand as mistake:
                 refused = str(mistake)
-        heard = Heard(records, refused, self.table.status())
+        if records or refused or not self.played.heard:
+            # The picture follows the rules' state, and that changes with records alone.
+            status = self.table.status()
+            self.shown = f"{json.dumps(status)}\n{picture(status)}"
+        heard = Heard(records, refused, self.shown)
         self.played.fed.append(fed)
         self.played.heard.append(heard)
         return heard
@@ -149,7 +154,8 @@ def told(played: Played, *, to_the_end: bool) -> list[Any]:
             lines.append(
                 (record.stream, record.type, record.subject, masked(record.data), len(body(record)), hidden(record))
             )
-        lines.append((heard.refused, json.dumps(heard.status), picture(heard.status)))
+        if heard.records or heard.refused:
+            lines.append((heard.refused, heard.shown))
     return lines
 
 
@@ -213,12 +219,9 @@ def leaks(played: Played) -> list[str]:
             found += [f"{record.type}: a seed" for seed in seeds if seed in text]
             found += [f"{record.type}: a card's tag" for tag in tags if tag in text]
             found += [f"repr of {record.type}" for salt in sealed - salts if salt in repr(record)]
-        for where, text in (
-            ("status", json.dumps(heard.status)),
-            ("cli", picture(heard.status)),
-            ("refusal", heard.refused),
-        ):
-            found += _shapes(f"{where} ", text, public, salts, guard=False)
+        if heard.records or heard.refused:
+            for where, text in (("status", heard.shown), ("refusal", heard.refused)):
+                found += _shapes(f"{where} ", text, public, salts, guard=False)
     return found
 
 

@@ -27,14 +27,16 @@ from drivers.readings import CardSeen, TagsSeen
 SECRET = frozenset({"card", "cards", "tag", "tags", "salt", "seed", "secret", "unknown", "confidence"})
 
 
-def _failure() -> BaseException:
+def _failure() -> Exception:
+    nothing: dict[str, int] = {}
     try:
         try:
-            _ = {}["Kd"]
+            nothing["Kd"] += 1
         except KeyError as cause:
             raise ValueError("the 9c of seat 3") from cause
     except ValueError as error:
         return error
+    raise AssertionError
 
 
 def test_a_foreign_error_tells_kind_and_place_and_not_its_message() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.felt import HR, RS
 from tests.leaking import Played, exchange, leaks, opened, replayed, told
+from tests.leaking_rfid import RfidHand
 from tests.leaking_shoe import ShoeHand
 
 HOUSES = {"rs": RS, "hr": HR}
@@ -35,7 +36,7 @@ def shoe(seed: int) -> Played:
 
 @pytest.mark.parametrize("block", range(4))
 def test_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
-    for seed in range(block * 40, block * 40 + 40):
+    for seed in range(block * 25, block * 25 + 25):
         hold(shoe(seed), seed)
 
 
@@ -45,3 +46,22 @@ def test_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
 def test_three_thousand_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
     for seed in range(1000 + block * 500, 1500 + block * 500):
         hold(shoe(seed), seed)
+
+
+def rfid(seed: int) -> Played:
+    wild, missed = ((0.0, 0.0), (0.1, 0.0), (0.25, 0.1))[seed % 3]
+    return RfidHand(seed, HOUSES["hr" if seed % 4 == 0 else "rs"], wild=wild, missed=missed).play()
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_hands_of_a_table_with_antennas_give_nothing_away(block: int) -> None:
+    for seed in range(block * 3, block * 3 + 3):
+        hold(rfid(seed), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("block", range(6))
+def test_five_hundred_hands_of_a_table_with_antennas_give_nothing_away(block: int) -> None:
+    for seed in range(1000 + block * 84, 1084 + block * 84):
+        hold(rfid(seed), seed)
