@@ -70,7 +70,7 @@ def hand_seen(events: Iterable[Seen], hand: str) -> HandSeen:
     seats: Sequence[Mapping[str, Any]] = result.get("seats", ())
     pots: Sequence[Mapping[str, Any]] = result.get("pots", ())
     paid_in = sum(seat["in"] for seat in seats)
-    paid_out = sum(seat["out"] for seat in seats) + result.get("rake", 0)
+    paid_out = sum(seat["out"] for seat in seats) + result.get("rake", 0) + result.get("tips", 0)
     return HandSeen(
         hand=hand,
         stacks={seat["seat"]: seat["stack_after"] for seat in seats if seat.get("stack_after") is not None},

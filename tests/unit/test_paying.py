@@ -149,9 +149,10 @@ def test_the_award_is_computed_and_announced_from_tabled_hands_only() -> None:
     felt = Felt(setup(profile=RS)).open([5000] * 3).deal(HOLES, board=BOARD)
     felt.act("r300", "c", "c").street().act(*"kkk").street().act(*"kkk").street().act(*"kkk").show(2)
     felt.do(Announced((2,)))
-    refused = felt.last[-1]
+    refused, breach = felt.last
     assert refused.type == "action.refused"
     assert refused.data["why"] == "hands of seats [1, 3] are shown or given up first"
+    assert breach.data["rules"] == ["RS-6.1"]
     felt.do_muck(1).do_muck(3)  # seat 1 would have won; nothing says so
     assert felt.hand.pots[0]["winners"] == [{"seat": 2, "amount": 900}]
     assert not felt.all("incident.opened")
@@ -199,6 +200,13 @@ def test_side_pots_are_paid_before_the_main_pot() -> None:
     felt.act("r300", "a", "c").street().act("b500", "c").street().act("k", "k").street().act("k", "k").show(1, 2, 3)
     felt.done()
     assert [(p["pot"], p["seat"]) for p in felt.all("award.paid")] == [(1, 2), (0, 1)]
+
+
+def test_bg_5_29_the_pot_is_counted_when_all_cards_are_turned() -> None:
+    felt = Felt(setup(profile=house("bg_holdem_customary"))).open([5000] * 2).deal(HOLES, board=BOARD)
+    felt.act("c", "k").street().act(*"kk").street().act(*"kk").street().act(*"kk").show(1)
+    felt.do(RakeDropped(5))
+    assert felt.all("breach.noted")[-1]["rules"] == ["BG-5.29"]
 
 
 # --- tips ----------------------------------------------------------------------------------------------------

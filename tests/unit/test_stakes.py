@@ -60,6 +60,24 @@ def test_hr_12_11_two_movements_are_a_call_and_the_rest_goes_back() -> None:
     assert felt.legal.seat == 4
 
 
+def test_hr_12_12_the_next_player_acted_on_a_string_bet() -> None:
+    felt = table(house("hr_thp"))
+    chips(felt, 3, 100)
+    chips(felt, 4, 100)
+    chips(felt, 3, 300, 2)
+    assert breach(felt)["rules"] == ["HR-12.12", "HR-12.11", "HR-12.13"]
+
+
+@pytest.mark.parametrize(("total", "back"), [(700, 200), (300, None)])
+def test_hr_12_7_what_was_said_first_counts(total: int, back: int | None) -> None:
+    felt = table(house("hr_thp"))
+    chips(felt, 3, total, spoken=Declared("raise", 3, 500))
+    taken = felt.all("action.taken")[-1]
+    assert (taken["to"], taken["read_as"], taken["declared"]) == (500, "HR-12.7", {"kind": "raise", "number": 500})
+    assert [r["amount"] for r in felt.all("bet.returned")] == ([] if back is None else [back])
+    assert breach(felt)["rules"] == ["HR-12.7", "CM-17"]
+
+
 def test_cm_17_one_oversized_chip_without_words_is_a_call() -> None:
     felt = table()
     chips(felt, 3, 500, chips=1)

@@ -33,6 +33,8 @@ def _awarded(out: Out, tried: str, seat: int | None, evidence: Sources) -> Hand 
         waiting = [s for s in hand.live if s not in hand.shown] if hand is not None and hand.phase == "showdown" else []
         why = f"hands of seats {waiting} are shown or given up first" if waiting else "no pot is being awarded"
         showdown.refuse(out, tried, seat, why, evidence)
+        if waiting:
+            out.breach("announced_early", "FLAG", why, seat=seat, evidence=evidence)
         return None
     return hand
 

@@ -11,6 +11,7 @@ from controller.core.facts import Declared, HandAttested, Kind, StakePlaced
 from controller.core.out import Out, cite
 from controller.core.rules import acting, betting, positions, starting, turns
 from controller.core.rules.betting import Bounds
+from controller.core.rules.button import clockwise_from
 from controller.core.state import Hand
 
 # --- before the cards ----------------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ def placed(out: Out, fact: StakePlaced, seed: bytes | None) -> bool:
         _post(out, hand, fact)
     elif hand.phase == "bet":
         _bet(out, hand, fact)
-    elif fact.total:
+    elif fact.total and fact.total != hand.bet.get(fact.seat, 0):
         _loose(out, fact, "no stake is due now; the chips wait in front of the seat")
     return False
 
@@ -122,8 +123,10 @@ def _bet(out: Out, hand: Hand, fact: StakePlaced) -> None:
         return
     bounds = betting.bounds(hand, out.setup.profile)
     if bounds is None or bounds.seat != fact.seat:
+        if fact.total == accounted + hand.excess.get(fact.seat, 0):
+            return  # seen again by antennas that have been away: told already
         if fact.seat in hand.acted and fact.movements > 1:
-            _string(out, fact, accounted)
+            _string(out, hand, fact, accounted)
         else:
             _early(out, hand, fact, bounds)
         return
@@ -135,6 +138,9 @@ def _early(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds | None) -> No
     if bounds is None:
         _loose(out, fact, "no decision is due; the chips are taken back")
         return
+    known = hand.early.get(fact.seat)
+    if known is not None and known.sensed and known.to == fact.total:
+        return  # seen again: told already
     kind: Kind = "call" if fact.total <= hand.level else "raise" if hand.level else "bet"
     said = Declared(kind, fact.seat, fact.total, fact.basis, fact.evidence)
     turns.out_of_turn(out, hand, said, bounds)
@@ -153,6 +159,8 @@ def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
     top = None if stack is None else bet + stack
     call_to = bet + bounds.call
     spoken = fact.spoken.kind if fact.spoken is not None else None
+    if _words_first(out, hand, fact, bounds):
+        return
     if bounds.call and (fact.total == call_to or (spoken == "call" and fact.total > call_to)):
         _accept(out, hand, fact, "call", None)
     elif bounds.call and fact.total < call_to:
@@ -177,15 +185,37 @@ def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
         incidents.unclear_stake(out, fact.seat, facts, fact.evidence)
 
 
+def _words_first(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> bool:
+    """A total that was said before the chips moved counts, whatever the chips are (HR-12.7, I-22)."""
+    said = fact.spoken
+    if said is None or said.to is None or said.to == fact.total or said.kind not in ("bet", "raise"):
+        return False
+    if bounds.raising is None or said.to < bounds.min_to or (bounds.max_to is not None and said.to > bounds.max_to):
+        return False
+    acting.accept_sensed(out, hand, fact, bounds.raising, next(iter(out.rules("words_first")), None), to=said.to)
+    if fact.total > said.to:
+        back = {"seat": fact.seat, "amount": fact.total - said.to, "cause": "change"}
+        out.hand("bet.returned", back, "derived", fact.evidence)
+    asked = f"seat {fact.seat} said {said.kind} to {said.to} and put {fact.total}: what was said first counts"
+    out.breach("words_first", "FLAG", asked, seat=fact.seat, evidence=fact.evidence)
+    return True
+
+
 def _accept(out: Out, hand: Hand, fact: StakePlaced, kind: Kind, read_as: str | None) -> None:
     acting.accept_sensed(out, hand, fact, kind, read_as)
 
 
-def _string(out: Out, fact: StakePlaced, accounted: int) -> None:
-    """A second movement after the first was taken as a decision: only the first counts (HR-12.11, CM-16)."""
+def _string(out: Out, hand: Hand, fact: StakePlaced, accounted: int) -> None:
+    """A second movement after the first was taken as a decision: only the first counts (HR-12.11, CM-16).
+
+    Where the next player has acted on it already, the dealer did not stop it in time (HR-12.12).
+    """
+    others = (s for s in clockwise_from(hand.order, fact.seat) if s in hand.can_bet or s in hand.acted)
+    late = hand.to_act != next(others, hand.to_act)
     excess = {"seat": fact.seat, "amount": fact.total - accounted, "cause": "string_bet"}
     out.hand("bet.returned", excess, "derived", fact.evidence)
-    out.breach("string_bet", "FLAG", "one movement of chips is the stake; the rest goes back", seat=fact.seat)
+    asked = "one movement of chips is the stake; the rest goes back"
+    out.breach("string_bet_late" if late else "string_bet", "FLAG", asked, seat=fact.seat)
 
 
 def _excess(out: Out, hand: Hand, fact: StakePlaced, key: str, cause: str) -> None:
