@@ -25,6 +25,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from simulators.errors import RigError
+from simulators.faults import LinkFaults
 from simulators.gestures import Answer, Args, Disturbance, antenna_reader, loaded_shoe, perform
 from simulators.hardware.camera import SmartCamera
 from simulators.hardware.device import Device
@@ -92,12 +93,14 @@ class Bench:
         self._lock = threading.Lock()
         self._plugged = False
         self._disturbance = Disturbance()
+        self._faults = LinkFaults()
 
     def received(self, data: bytes) -> None:
         """Bytes from the host."""
         with self._lock:
             if self._plugged and not self._disturbance.deaf:
-                self._send(self._device.feed(data, self._clock()))
+                self._faults.to_device.send(data, self._clock())
+                self._move()
 
     def tick(self) -> None:
         """Send what is due by time."""
@@ -118,6 +121,9 @@ class Bench:
             if what == "noise":
                 self.port.send(bytes.fromhex(args["bytes"]))
                 return {}
+            if what == "fault":
+                self._faults.begin(args, self._clock())
+                return {}
             if self._disturbance.perform(what, args):
                 return {}
             answer = perform(self._device, what, args, self._clock())
@@ -137,6 +143,7 @@ class Bench:
             if not self._plugged:
                 raise RigError("unplug: it is not plugged in")
             self._plugged = False
+            self._faults.clear()
         # Without the lock: the port waits for its thread, and that may be waiting for the lock.
         port.unplug()
 
@@ -144,13 +151,21 @@ class Bench:
         # Without power nothing is said; hands may still move cards and tags.
         if self._plugged:
             self._send(self._device.poll(self._clock()))
+            self._move()
 
     def _send(self, frames: list[bytes]) -> None:
-        assert self.port is not None
         for frame in frames:
             arriving = self._disturbance.pass_on(frame)
             if arriving is not None:
-                self.port.send(arriving)
+                self._faults.to_host.send(arriving, self._clock())
+
+    def _move(self) -> None:
+        """What has arrived on either side, faults or none."""
+        assert self.port is not None
+        for data in self._faults.to_device.due(self._clock()):
+            self._send(self._device.feed(data, self._clock()))
+        for data in self._faults.to_host.due(self._clock()):
+            self.port.send(data)
 
 
 class DeviceHost:

@@ -33,14 +33,14 @@ def play_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, s
         stage.pause(dealer.pause())
         stage.perform(act)
         if isinstance(act, Attest) and plan.reads == "field":
-            _until_attested(stage)
+            until_attested(stage)
     stage.until(lambda: told(stage, "hand.closed", "hand.voided"), ANSWER_MS)
-    _close_table(plan, stage)
+    close_table(plan, stage)
     case.lines += stage.end()
     judge_hand(script, acts, departed, plan, stage, case)
 
 
-def _until_attested(stage: Stage) -> None:
+def until_attested(stage: Stage) -> None:
     """HAND is refused where a stack is not what is booked: its chips are looked at, and HAND is pressed again."""
     for attempt in range(1, MOST_ATTEMPTS):
 
@@ -118,7 +118,7 @@ class ScenarioRun:
             self._step(step)
         if scenario.close:
             stage.until(lambda: not hand_open(stage.seen), ANSWER_MS)
-            _close_table(self.plan, stage)
+            close_table(self.plan, stage)
         else:
             stage.pause(2000)
         case.lines += stage.end()
@@ -156,7 +156,8 @@ class ScenarioRun:
                 self.lines.append(f"step {step.id}: {when.event} did not come within {when.timeout_ms} ms")
 
 
-def _close_table(plan: Plan, stage: Stage) -> None:
+def close_table(plan: Plan, stage: Stage) -> None:
+    """The table is closed, and the last hand becomes final."""
     stage.perform(plan.closing())
     stage.until(lambda: told(stage, "table.closed"), ANSWER_MS)
 

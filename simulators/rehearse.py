@@ -16,8 +16,9 @@ from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
-from simulators import playing, report
+from simulators import faulted, playing, report
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
+from simulators.faulted import Faults
 from simulators.layout import Kind
 from simulators.plan import Plan, of_scenario, of_script
 from simulators.readrate import Reads
@@ -48,6 +49,7 @@ class Ask:
     speed: int = 0
     table: Kind | None = None
     reads: Reads = "perfect"
+    faults: Faults | None = None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,16 +66,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", type=int, default=0, help="at most so many cases")
     parser.add_argument("--seed", type=int, default=0, help="draws unknown cards and pauses")
     parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
+    parser.add_argument("--faults", metavar="seed=N,rate=R", help="strike so many recorded hands with a fault each")
     asked = parser.parse_args(arguments)
-    ask = Ask(asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads)
     try:
+        faults = Faults.read(asked.faults) if asked.faults else None
+        ask = Ask(asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads, faults)
         house(ask.profile)
         cases = run(find(asked.paths, asked.limit, ask.table), ask, asked.ledger, asked.jobs, quiet=asked.json)
     except (ScriptError, BadConfiguration) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
     (report.as_json if asked.json else report.as_table)(cases, sys.stdout)
-    return exit_code(cases)
+    code = exit_code(cases)
+    return Exit.BUDGET if code == Exit.PASSED and not faulted.within_budget(cases) else code
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +211,13 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
         plan = replace(plan, kind="rfid", reads=ask.reads)
         acts = by_tags(acts, plan.stakes, plan.seats, *_money(follower.seen))
     with _stage(plan, ask, journal, ledger, ask.speed or (5 if ask.table == "rfid" else 10)) as stage:
-        playing.play_hand(script, acts, follower.departed, plan, stage, case)
+        struck = None
+        if ask.faults:
+            struck = faulted.drawn(ask.faults, one.name, len(acts), plan, virtual=ask.through == "virtual")
+        if struck:
+            faulted.play_hand(script, acts, follower.departed, plan, stage, case, struck)
+        else:
+            playing.play_hand(script, acts, follower.departed, plan, stage, case)
 
 
 def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from simulators import faulted
 from simulators.verdict import Case, exit_code
 
 ALL_BELOW = 40
@@ -31,7 +32,7 @@ def as_json(cases: Sequence[Case], out: TextIO) -> None:
         "breaches": dict(_total(case.breaches for case in cases)),
         "incidents": dict(_total(case.incidents for case in cases)),
         "cases": [case.as_json() for case in cases],
-    }
+    } | ({"faults": faulted.as_json(cases)} if faulted.struck_of(cases) else {})
     json.dump(document, out, indent=1)
     out.write("\n")
 
@@ -65,6 +66,7 @@ def summary(cases: Sequence[Case]) -> Iterator[str]:
             yield f"{title}: " + ", ".join(
                 f"{code} in {in_cases[code]} hands ({n} times)" for code, n in sorted(total.items())
             )
+    yield from faulted.summary(cases)
     apart = [case.name for case in cases if not case.compared]
     if apart:
         yield f"not compared, because the rules refused what the record says: {', '.join(apart)}"

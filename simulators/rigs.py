@@ -19,6 +19,7 @@ from drivers.conversation import Step
 from drivers.options import MS
 from drivers.readings import Reading
 from simulators.errors import RigError
+from simulators.faults import LinkFaults
 from simulators.gestures import Answer, Disturbance, perform
 from simulators.hardware.device import Device
 
@@ -53,6 +54,7 @@ class VirtualWire:
         self._attendant = Attendant(name, path, catalog.make(driver, name, path, expect, options))
         self._piece = piece
         self._disturbance = Disturbance()
+        self._faults = LinkFaults()
         self._plugged = True
         self._open = False
         self._open_at: int | None = None
@@ -82,7 +84,7 @@ class VirtualWire:
         """When ``pump`` is next worth calling by time alone, in ns."""
         if not self._open:
             return self._open_at
-        due = [time for time in (self._due, self.device.deadline()) if time is not None]
+        due = [time for time in (self._due, self.device.deadline(), self._faults.deadline()) if time is not None]
         return min(due, default=None)
 
     def perform(self, what: str, now: int, **args: Any) -> Answer:
@@ -92,6 +94,8 @@ class VirtualWire:
                 self.unplug()
             case "plug":
                 self.plug(now)
+            case "fault":
+                self._faults.begin(args, now)
             case "noise" if self._open:
                 self._to_host.append(bytes.fromhex(args["bytes"]))
             case "noise":
@@ -135,32 +139,36 @@ class VirtualWire:
         """One move of one side. ``False`` when nobody has anything to say."""
         if not self._open:
             return False
+        self._to_host.extend(self._faults.to_host.due(now))
+        self._to_device.extend(self._faults.to_device.due(now))
         if self._to_host:
             self._apply(self._attendant.received(self._to_host.popleft(), now), now)
         elif self._to_device:
             data = self._to_device.popleft()
             if not self._disturbance.deaf:
-                self._say(self.device.feed(data, now))
+                self._say(self.device.feed(data, now), now)
         elif frames := self.device.poll(now):
-            self._say(frames)
+            self._say(frames, now)
         elif self._due is not None and now >= self._due:
             self._apply(self._attendant.due(now), now)
         else:
             return False
         return True
 
-    def _say(self, frames: list[bytes]) -> None:
+    def _say(self, frames: list[bytes], now: int) -> None:
         for frame in frames:
             arriving = self._disturbance.pass_on(frame)
             if arriving:
                 piece = self._piece or len(arriving)
-                self._to_host.extend(arriving[at : at + piece] for at in range(0, len(arriving), piece))
+                for at in range(0, len(arriving), piece):
+                    self._faults.to_host.send(arriving[at : at + piece], now)
 
     def _apply(self, step: Step, now: int) -> None:
         self._readings += step.readings
         if self._open:
             self._due = step.deadline
-            self._to_device.extend(step.send)
+            for frame in step.send:
+                self._faults.to_device.send(frame, now)
             if step.failed is not None:
                 self._lose(step.failed, now)
 
@@ -170,6 +178,7 @@ class VirtualWire:
         self._due = None
         self._to_device.clear()
         self._to_host.clear()
+        self._faults.clear()
         self._readings += self._attendant.lost(cause).readings
 
 

@@ -40,6 +40,10 @@ class Case:
     ms: int = 0
     compared: bool = True
     command: str = ""
+    fault: str = ""
+    """The kind of fault that struck the hand, and """
+    fate: str = ""
+    """what became of it: one of ``faulted.FATES``."""
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -54,7 +58,7 @@ class Case:
             "events": self.events,
             "ms": self.ms,
             "compared": self.compared,
-        }
+        } | ({"fault": self.fault, "fate": self.fate} if self.fault else {})
 
 
 def exit_code(cases: Iterable[Case]) -> Exit:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from controller.contract.envelope import time_text
 from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
 from drivers.readings import Reading, TagsSeen
@@ -109,12 +110,22 @@ class VirtualStage(Inside):
             for pause in bursts(args):
                 self.pause(pause)
                 self._act(act.device, "noise", bytes=NOISE)
+        elif what == "clock":
+            self._step_clock(int(args["ms"]))
         elif what == "jam":
             self._act(act.device, "jam")
             self.pause(int(args.get("ms", 1000)))
             self._act(act.device, "clear")
         else:
-            self._act(act.device, what)
+            self._act(act.device, what, **args)
+
+    def _step_clock(self, ms: int) -> None:
+        """The wall clock is set, and the shell says so."""
+        before = time_text(self.wall)
+        self._wall += ms * MS
+        self._feed(
+            Notice("clock.stepped", {"before": before, "after": time_text(self.wall), "step_ms": ms, "synced": True})
+        )
 
     def _system(self, what: str) -> None:
         if what == "daemon.kill":

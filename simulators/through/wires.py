@@ -192,7 +192,7 @@ class WiresStage:
                 self.pause(int(act.args.get("ms", 1000)))
                 self._host.do("clear", act.device)
             case what:
-                self._host.do(what, act.device)
+                self._host.do(what, act.device, **act.args)
 
     # ------------------------------------------------------------------ system
 
