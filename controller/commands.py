@@ -10,14 +10,18 @@ import pwd
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as Waited
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import structlog
 
+from controller import requestline
+from controller.access import Access, Counter, may
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.errors import FeltError, LocalError
@@ -26,8 +30,10 @@ from controller.settings import SocketSettings
 
 LONGEST_LINE = 64 * 1024
 MOST_CLIENTS = 16
+MOST_OF_ONE = 8
+"""How many clients of one account are served at once."""
 IDLE_S = 60.0
-"""A peer that says nothing for so long is let go."""
+"""A peer that says nothing for so long is let go; the longest silent one at once where its place is needed."""
 ANSWER_S = 10.0
 """How long a command may wait for the table. After that it is withdrawn."""
 
@@ -43,18 +49,20 @@ class Desk:
         inbox: Inbox,
         staff: Mapping[str, str],
         health: Callable[[], Mapping[str, Any]] = dict,
+        access: Access | None = None,
     ) -> None:
         self._settings = settings
         self._inbox = inbox
         self._guard = threading.Lock()
         self._staff = dict(staff)
         self._health = health
+        self._counter = Counter(access) if access is not None else None
         self._at: dict[int, str] = {}
 
     def answer(self, line: bytes, uid: int) -> dict[str, Any]:
         """The answer to one request of the account ``uid``."""
         try:
-            request = _request(line)
+            request = requestline.read(line)
             if request["command"] == "status":
                 return {"ok": True, "status": self._status()}
             if request["command"] == "health":
@@ -80,7 +88,13 @@ class Desk:
         if fixed is not None:
             if by not in ("", fixed.staff) or role not in ("", fixed.role):
                 raise LocalError("by", by or role, f"this account is {fixed.staff} ({fixed.role}) and nobody else")
+            if self._counter is not None:
+                may(request["command"], fixed.role)
             return fixed.staff, fixed.role
+        if self._counter is not None:
+            with self._guard:
+                last, staff = self._at.get(uid, ""), dict(self._staff)
+            return self._counter.speaker(request, request["args"], last, staff, f"uid:{uid}")
         with self._guard:
             by = by or self._at.get(uid, "")
             if not by:
@@ -141,25 +155,6 @@ def follow_staff(staff: dict[str, str], record: Record) -> None:
         staff.pop(record.subject, None)
 
 
-def _request(line: bytes) -> dict[str, Any]:
-    """A request with all its fields. Raises ``LocalError`` for what is none."""
-    try:
-        given = json.loads(line)
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        raise LocalError("request", "", "send one JSON object a line") from None
-    if not isinstance(given, dict):
-        raise LocalError("request", type(given).__name__, "send one JSON object a line")
-    fields: dict[str, Any] = {"command": None, "args": {}, "by": "", "role": "", "reason": ""}
-    for name, value in given.items():
-        if name not in fields:
-            raise LocalError(name, "", f"unknown field: use {', '.join(fields)}")
-        if not isinstance(value, dict if name == "args" else str):
-            raise LocalError(name, value, f"must be {'an object' if name == 'args' else 'a text'}")
-    if not given.get("command"):
-        raise LocalError("command", given.get("command"), "name a command")
-    return fields | given
-
-
 def _mistake(error: LocalError) -> dict[str, Any]:
     return {"ok": False, "error": {"field": error.field, "value": error.value, "remedy": error.remedy}}
 
@@ -179,6 +174,16 @@ def _told(records: tuple[Record, ...]) -> dict[str, Any]:
     return {"ok": False, "refused": refused, "records": told} if refused else {"ok": True, "records": told}
 
 
+@dataclass(slots=True)
+class _Client:
+    """Who is served: the account, since when it has been silent, and whether a request of it is being carried out."""
+
+    peer: socket.socket
+    uid: int
+    since: float
+    busy: bool = False
+
+
 class CommandSocket:
     """Listens, lets in whom it may, and has the desk answer. A thread a client, at most ``MOST_CLIENTS``."""
 
@@ -186,9 +191,8 @@ class CommandSocket:
         self._settings = settings
         self._desk = desk
         self._socket = _listen(settings)
-        self._slots = threading.BoundedSemaphore(MOST_CLIENTS)
         self._stopping = threading.Event()
-        self._clients: set[socket.socket] = set()
+        self._clients: dict[socket.socket, _Client] = {}
         self._guard = threading.Lock()
         self._thread = threading.Thread(target=self._accept, name="commands", daemon=True)
 
@@ -218,13 +222,27 @@ class CommandSocket:
                 self._stopping.wait(0.1)
                 continue
             client.settimeout(IDLE_S)
-            if self._slots.acquire(blocking=False):
-                with self._guard:
-                    self._clients.add(client)
+            if self._room_for(client):
                 threading.Thread(target=self._serve, args=(client,), name="command", daemon=True).start()
             else:
+                client.settimeout(0)
                 _say(client, _mistake(LocalError("socket", MOST_CLIENTS, "too many clients at once, try again")))
                 client.close()
+
+    def _room_for(self, client: socket.socket) -> bool:
+        """Whether it may be served; who has been silent longest goes first, so that idle peers lock nobody out."""
+        uid, _ = _peer(client)
+        with self._guard:
+            of_one = [one for one in self._clients.values() if one.uid == uid]
+            crowd = of_one if len(of_one) >= MOST_OF_ONE else list(self._clients.values())
+            if len(of_one) >= MOST_OF_ONE or len(crowd) >= MOST_CLIENTS:
+                silent = min((one for one in crowd if not one.busy), key=lambda one: one.since, default=None)
+                if silent is None:
+                    return False
+                del self._clients[silent.peer]
+                _shut(silent.peer)
+            self._clients[client] = _Client(client, uid, time.monotonic())
+            return True
 
     def _serve(self, client: socket.socket) -> None:
         try:
@@ -232,8 +250,7 @@ class CommandSocket:
                 self._talk(client)
         finally:
             with self._guard:
-                self._clients.discard(client)
-            self._slots.release()
+                self._clients.pop(client, None)
 
     def _talk(self, client: socket.socket) -> None:
         uid, gid = _peer(client)
@@ -246,7 +263,7 @@ class CommandSocket:
             line, found, rest = buffer.partition(b"\n")
             if found:
                 buffer = rest
-                if line.strip() and not self._reply(client, line, uid):
+                if line.strip() and not self._attend(client, line, uid):
                     return
             elif len(buffer) > LONGEST_LINE:
                 _say(client, _mistake(LocalError("request", len(buffer), f"a line has at most {LONGEST_LINE} bytes")))
@@ -259,6 +276,18 @@ class CommandSocket:
                 if not chunk:
                     return
                 buffer += chunk
+
+    def _attend(self, client: socket.socket, line: bytes, uid: int) -> bool:
+        """Answer one request; while it is carried out, nobody takes the client's place."""
+        with self._guard:
+            at = self._clients.get(client)
+            if at is None:
+                return False
+            at.busy = True
+        try:
+            return self._reply(client, line, uid)
+        finally:
+            at.busy, at.since = False, time.monotonic()
 
     def _reply(self, client: socket.socket, line: bytes, uid: int) -> bool:
         try:

@@ -14,13 +14,13 @@ from typing import Protocol
 import structlog
 
 from controller.core.errors import BadCommand
-from controller.core.inputs import HandSeed, Input, Notice, Tick, What
+from controller.core.inputs import Command, HandSeed, Input, Notice, Tick, What
 from controller.core.records import Record
 from controller.core.setup import Setup
 from controller.core.table import Table
 from controller.errors import FeltError
 from controller.inbox import Ask, Inbox, Item, Order, Outcome, Stop
-from controller.ledger.errors import AppendFailed
+from controller.ledger.errors import AppendFailed, NotWritable
 from controller.ledger.store import Ledger
 from controller.runtime.clock import Clock
 from drivers.readings import DeviceLost, DeviceUp, Reading, TagsSeen
@@ -187,18 +187,26 @@ class CoreThread:
     def _durable(self, what: What) -> list[Record]:
         """Feed and store one input; where it cannot be stored, start over from the ledger and try once more.
 
-        A second failure ends the process: a table that cannot record must not be played on.
+        A second failure ends the process: a table that cannot record must not be played on. A command whose records
+        can be no event is refused instead, for it would fail again: ``BadCommand``, and nothing has changed.
         """
         try:
             return self._append(what)
-        except AppendFailed:
+        except AppendFailed as failure:
             log.exception("append failed, restoring the table from the ledger")
-            self._table = Table.restore(self._setup, self._ledger.restore_rows())
-            if self._listener:
-                self._listener.restored(self._ledger.row, self._clock.now())
-            for reading in list(self._standing.values()):
-                self._append(reading)
+            self._start_over()
+            if isinstance(what, Command) and isinstance(failure, NotWritable):
+                remedy = "what it says cannot be recorded: say it shorter, in plain text"
+                raise BadCommand("command", what.name, remedy) from failure
             return self._append(what)
+
+    def _start_over(self) -> None:
+        """The table as the ledger has it, and the last word of every device and place on top."""
+        self._table = Table.restore(self._setup, self._ledger.restore_rows())
+        if self._listener:
+            self._listener.restored(self._ledger.row, self._clock.now())
+        for reading in list(self._standing.values()):
+            self._append(reading)
 
     def _append(self, what: What) -> list[Record]:
         self._no += 1

@@ -1,8 +1,10 @@
 """Faults of a configuration: every one is named, none is guessed away."""
 
+import codecs
 import difflib
+import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, get_args, get_origin
@@ -10,6 +12,35 @@ from typing import Any, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.errors import FeltError
+
+LARGEST = 2**53 - 1
+
+PATTERNS = {
+    r"^[a-z0-9-]{1,32}$": "use 1 to 32 small letters, digits and hyphens",
+    r"^[A-Z]{3}$": "give the three capital letters of the currency, for example EUR",
+    r"^([01]\d|2[0-3]):[0-5]\d$": "give a time of day as hours and minutes, for example 06:00",
+    r"^[+-](0\d|1[0-4]):[0-5]\d$": "give the offset from UTC with its sign, for example +01:00",
+    r"^\d{4}-\d\d-\d\d$": "give a day as year, month and day, for example 2026-11-30",
+    r"^[a-z0-9_]{1,40}$": "use 1 to 40 small letters, digits and underscores",
+    r"^[a-z]{2}$": "give the two small letters of the language, for example hr",
+    r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$": "use up to 64 letters, digits, dots, hyphens, colons and underscores",
+}
+"""What a text must look like, in words: a person reads the message, not the expression behind it."""
+SAID = {
+    "bool_type": "write true or false",
+    "dict_type": "make it a table with keys of its own",
+    "float_type": "write a number",
+    "greater_than_equal": "write {ge} or more",
+    "int_type": "write a whole number, without quotes",
+    "less_than_equal": "write {le} or less",
+    "list_type": "write a list in square brackets",
+    "literal_error": "use {expected}",
+    "model_type": "make it a table with keys of its own",
+    "string_too_short": "write at least {min_length} character",
+    "string_type": "write a text in quotes",
+    "too_short": "write at least {min_length}",
+}
+"""What to do about a value of the wrong kind, by the name that pydantic has for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +88,41 @@ class Section(BaseModel):
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file. Raises ``BadConfiguration`` where it is missing, unreadable or no TOML."""
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        content = path.read_bytes()
     except OSError as error:
         raise BadConfiguration([unreadable(path, error)]) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadConfiguration([Fault(str(path), "", "", f"not valid TOML: {error}")]) from error
+    if mark := byte_order_mark(content):
+        raise BadConfiguration([Fault(str(path), "", "", mark)])
+    try:
+        tree = tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadConfiguration([Fault(str(path), "", "", "not UTF-8 text: save it as UTF-8")]) from error
+    except RecursionError as error:
+        raise BadConfiguration([Fault(str(path), "", "", "nested too deep: write tables and lists flat")]) from error
+    except ValueError as error:  # no TOML, or a number of thousands of digits
+        remedy = f"not valid TOML: {error}: put that place right"
+        raise BadConfiguration([Fault(str(path), "", "", remedy)]) from error
+    if beyond := list(_beyond(tree, (), str(path))):
+        raise BadConfiguration(beyond)
+    return tree
+
+
+def byte_order_mark(content: bytes) -> str | None:
+    """A remedy where a file begins with a mark that some editors put there; it is part of no value."""
+    if content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "begins with a byte order mark: save it as UTF-8 without BOM"
+    return None
+
+
+def _beyond(value: Any, at: tuple[str | int, ...], file: str) -> Iterator[Fault]:
+    """Whole numbers that not every reader of an event keeps exactly, and those that are none."""
+    if isinstance(value, int) and abs(value) > LARGEST:
+        yield Fault(file, dotted(at), f"{value:.3e}", f"too large: no number here is above {LARGEST}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield Fault(file, dotted(at), str(value), "is no number: write one, or leave the key out")
+    elif isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _beyond(item, (*at, key), file)
 
 
 def unreadable(path: Path, error: OSError, file: str = "", key: str = "") -> Fault:
@@ -115,6 +175,10 @@ def _remedy(kind: str, message: str, model: type[BaseModel], item: Any) -> str:
         return "missing: set it"
     if kind == "value_error":
         return message.removeprefix("Value error, ")
+    if kind == "string_pattern_mismatch":
+        return PATTERNS[item["ctx"]["pattern"]]
+    if kind in SAID:
+        return SAID[kind].format(**item.get("ctx", {}))
     return message[:1].lower() + message[1:]
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from controller.core.cards import CARDS
+from controller.core.money import MOST
 from controller.core.setup import Chipset, Deck, Denomination
 from controller.faults import BadConfiguration, Fault, Section, did_you_mean, read_toml, translate, unreadable
 
@@ -21,7 +22,7 @@ class DenominationFile(Section):
     """One of ``[[denominations]]``. Colour and diameter (mm) are what tells one value from another (HR-6.4)."""
 
     id: Annotated[str, Field(min_length=1)]
-    value: Annotated[int, Field(ge=1)]
+    value: Annotated[int, Field(ge=1, le=MOST)]
     kind: Literal["value", "colour", "promo"] = "value"
     colour: str | None = None
     diameter: Annotated[int, Field(ge=1)] | None = None

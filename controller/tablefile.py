@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from controller.core.money import MOST
 from controller.core.rules.profile import Structure
 from controller.faults import Section
 from controller.profiles import Role
@@ -25,15 +26,15 @@ class CurrencyFile(Section):
 class LimitsFile(Section):
     """``[limits]``, in minor units."""
 
-    small_blind: Annotated[int, Field(ge=1)]
-    big_blind: Annotated[int, Field(ge=1)]
-    ante: Annotated[int, Field(ge=0)] = 0
+    small_blind: Annotated[int, Field(ge=1, le=MOST)]
+    big_blind: Annotated[int, Field(ge=1, le=MOST)]
+    ante: Annotated[int, Field(ge=0, le=MOST)] = 0
     ante_kind: Literal["each", "big_blind"] = "each"
     structure: Structure | None = None
-    small_bet: Annotated[int, Field(ge=0)] = 0
-    big_bet: Annotated[int, Field(ge=0)] = 0
-    table_min: Annotated[int, Field(ge=0)] = 0
-    straddle: Annotated[int, Field(ge=0)] = 0
+    small_bet: Annotated[int, Field(ge=0, le=MOST)] = 0
+    big_bet: Annotated[int, Field(ge=0, le=MOST)] = 0
+    table_min: Annotated[int, Field(ge=0, le=MOST)] = 0
+    straddle: Annotated[int, Field(ge=0, le=MOST)] = 0
 
 
 class ChipsPart(Section):
@@ -87,7 +88,7 @@ class MetricsFile(Section):
 class PersonFile(Section):
     """``[socket.staff.UID]``: an account that is one person."""
 
-    staff: Text
+    staff: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$")]
     role: Role
 
 
@@ -98,6 +99,12 @@ class SocketFile(Section):
     uids: list[Id] = Field(default=[])
     gids: list[Id] = Field(default=[])
     staff: dict[str, PersonFile] = Field(default={})
+
+
+class AccessFile(Section):
+    """``[access]``: who may work at the table."""
+
+    staff: Text | None = None
 
 
 class TimingFile(Section):
@@ -151,6 +158,7 @@ class TableFile(Section):
     broker: BrokerFile | None = None
     ledger: LedgerFile = LedgerFile()
     socket: SocketFile = SocketFile()
+    access: AccessFile = AccessFile()
     metrics: MetricsFile | None = None
     timing: TimingFile = TimingFile()
     devices: dict[str, DeviceFile] = Field(default={})

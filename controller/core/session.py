@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from controller.core import commands, incidents, system
+from controller.core import commands, incidents, said, system
 from controller.core.evolve import evolve
 from controller.core.facts import (
     Announced,
@@ -78,6 +78,7 @@ class Session:
 
     def command(self, command: Command, at: int, wall: int) -> list[Record]:
         """Carry out one command. Raises ``BadCommand`` for what cannot be read; nothing has changed then."""
+        said.check(command)
         self.out.begin(at, wall)
         if command.name == "no_more_bets" and self.setup.profile.game == "ultimate":
             self._used(start.command(self.out, command, self._seed))
@@ -142,9 +143,11 @@ class Session:
         self._used(dealing.card(self.out, fact, self._seed))
 
     def _doubtful(self, fact: CardDoubtful) -> None:
-        for source in fact.evidence:
-            system.doubtful(self.out, source, fact.why, fact.card)
-        self._card(CardCame("next", None, basis=fact.basis, evidence=fact.evidence))
+        self._card(CardCame("next", None, basis=fact.basis, evidence=fact.evidence, guess=fact.card))
+        hand = self.state.hand
+        if hand is None or not hand.slots or not hand.slots[-1].doubted:  # an open card's doubt is no secret
+            for source in fact.evidence:
+                system.doubtful(self.out, source, fact.why, fact.card)
         if fact.why == "unknown" and self.state.hand is not None:
             incidents.foreign_card(self.out, fact.evidence, tag_known=False)
 
@@ -154,4 +157,7 @@ class Session:
             why = f"incident {held.id} has to be ruled first"
             showdown.refuse(self.out, "done", None, why, fact.evidence)
             return
+        hand = self.state.hand
         paying.finished(self.out, fact)
+        if hand is not None and self.state.hand is None:
+            system.doubts(self.out, hand)

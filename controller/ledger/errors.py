@@ -22,5 +22,9 @@ class AppendFailed(LedgerError):
     """Nothing of the records was stored. The caller restores the table from the ledger, or ends."""
 
 
+class NotWritable(AppendFailed):
+    """The records themselves cannot be an event: no fault of the disk, and trying again would not help."""
+
+
 class KeyFileError(LocalError):
     """A key file is missing, can be read by others, or is not a key."""

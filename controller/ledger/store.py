@@ -23,7 +23,7 @@ from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
 from controller.errors import LocalError
 from controller.ledger import database, files, restoring, tailcheck
-from controller.ledger.errors import AppendFailed, LedgerDamaged, LedgerError
+from controller.ledger.errors import AppendFailed, LedgerDamaged, LedgerError, NotWritable
 from controller.ledger.keys import Keys
 from controller.ledger.sealing import Vault
 from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, SigningRhythm
@@ -328,7 +328,10 @@ class Ledger:
             grown = [(s, head.sequence, head.sha256) for s, head in tail.heads.items() if head != before.heads.get(s)]
             self._connection.executemany(_HEAD, grown)
             self._connection.execute("COMMIT")
-        except (sqlite3.Error, LocalError, TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:
+            self._undo(error)
+            raise NotWritable(self.path, f"nothing was stored ({error}); this cannot be an event") from error
+        except (sqlite3.Error, LocalError) as error:
             self._undo(error)
             raise AppendFailed(self.path, f"nothing was stored ({error}); check the disk, then restart") from error
         self._tail = tail

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.contract.topics import Source
+from controller.core import said
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.corethread import CoreThread
@@ -144,6 +145,25 @@ def test_a_command_that_cannot_be_stored_is_answered_with_the_error(rig: Rig) ->
     with pytest.raises(FeltError, match="nothing was stored"):
         rig.say("open")
     assert rig.ended.wait(10)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "x" * 70_000])
+def test_a_command_whose_records_can_be_no_event_is_refused_and_nothing_is_lost(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(said, "check", lambda _command: None)  # the door is open: this is what stands behind it
+    rig.begin_hand()
+    wait_until(lambda: rig.status()["hand"], what="hand")
+    before, row = rig.status(), rig.ledger.row
+    order = Order(Command("report", {"rule": "CM-20"}, "s-01", "manager", name))
+    assert rig.inbox.post(order)
+    mistake = order.outcome.result(10).mistake
+    assert mistake is not None
+    assert mistake.field == "command"
+    assert rig.ledger.row == row + 1  # the keypad's word again, which the restored table has to hear
+    assert rig.status() == before
+    assert rig.core.alive()
+    assert rig.say("away", seat=1).mistake is None
 
 
 def test_what_is_queued_is_worked_off_before_the_end(rig: Rig) -> None:

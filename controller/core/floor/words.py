@@ -5,6 +5,7 @@ from typing import Any
 
 from controller.core.errors import BadCommand
 from controller.core.inputs import Command
+from controller.core.money import MOST
 from controller.core.out import Out
 
 Data = dict[str, Any]
@@ -107,6 +108,8 @@ def lines(out: Out, command: Command, name: str = "lines") -> list[Data] | None:
         value, count = whole(inner, "denomination", 1), whole(inner, "count", 0)
         if value not in kinds or any(known["denomination"] == value for known in told):
             raise BadCommand(f"{name}.denomination", value, f"name each once: {', '.join(map(str, sorted(kinds)))}")
+        if value * count > MOST:
+            raise BadCommand(f"{name}.count", count, f"no table has so many: at most {MOST} in minor units")
         told.append({"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count})
     return told
 
