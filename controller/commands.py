@@ -24,9 +24,10 @@ from controller import requestline
 from controller.access import Access, Counter, may
 from controller.core.inputs import Command
 from controller.core.records import Record
+from controller.core.said import shown
 from controller.errors import FeltError, LocalError
 from controller.inbox import Ask, Inbox, Order, Outcome
-from controller.settings import SocketSettings
+from controller.settings import Person, SocketSettings
 
 LONGEST_LINE = 64 * 1024
 MOST_CLIENTS = 16
@@ -58,6 +59,8 @@ class Desk:
         self._health = health
         self._counter = Counter(access) if access is not None else None
         self._at: dict[int, str] = {}
+        self._before = set(staff)
+        """Who was logged in before this process began and has not said a word since: at which account, nobody knows."""
 
     def answer(self, line: bytes, uid: int) -> dict[str, Any]:
         """The answer to one request of the account ``uid``."""
@@ -90,14 +93,20 @@ class Desk:
                 raise LocalError("by", by or role, f"this account is {fixed.staff} ({fixed.role}) and nobody else")
             if self._counter is not None:
                 may(request["command"], fixed.role)
+            if request["command"] == "login":
+                _only_oneself(request["args"], fixed)
             return fixed.staff, fixed.role
         if self._counter is not None:
             with self._guard:
                 last, staff = self._at.get(uid, ""), dict(self._staff)
             return self._counter.speaker(request, request["args"], last, staff, f"uid:{uid}")
+        request["args"].pop("pins", None)
         with self._guard:
             by = by or self._at.get(uid, "")
             if not by:
+                if self._before and request["command"] != "login":
+                    remedy = "the daemon has restarted since the log-in: log in again, or name yourself with --by"
+                    raise LocalError("by", f"uid:{uid}", remedy)
                 if role:
                     raise LocalError("role", role, "say by whom: a role belongs to a person who is logged in")
                 return f"uid:{uid}", ""
@@ -115,6 +124,8 @@ class Desk:
         with self._guard:
             for record in records:
                 follow_staff(self._staff, record)
+                if record.type in ("staff.assigned", "staff.relieved"):
+                    self._before.discard(record.subject)
                 if record.type == "staff.assigned":
                     self._at[uid] = record.subject
                 elif record.type == "staff.relieved":
@@ -142,6 +153,11 @@ class Desk:
         except (Waited, CancelledError):
             raise LocalError("command", "status", "the table is busy or ending, try again") from None
         return status
+
+
+def _only_oneself(args: Mapping[str, Any], fixed: Person) -> None:
+    if (args.get("staff"), args.get("role")) != (fixed.staff, fixed.role):
+        raise LocalError("staff", shown(args.get("staff")), f"this account is {fixed.staff} ({fixed.role})")
 
 
 def follow_staff(staff: dict[str, str], record: Record) -> None:

@@ -36,7 +36,7 @@ def read(line: bytes) -> dict[str, Any]:
     if not given.get("command"):
         raise LocalError("command", given.get("command"), "name a command")
     _check(given)
-    return {**FIELDS, **given}
+    return {**FIELDS, "args": {}, **given}
 
 
 def _check(given: dict[str, Any]) -> None:

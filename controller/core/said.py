@@ -117,6 +117,7 @@ ARGUMENTS: dict[str, Mapping[str, Check]] = {
     "redeem": {**_PAID, "place": _text, "means": _text},
     "change": {"given": _LINES, "taken": _LINES, **_SEAT},
     "straddle": _SEAT,
+    "exposed": {**_SEAT, "card": _text},
     "announce": {"seats": _list_of(_whole)},
     "push": _PAID,
     "rake": {"amount": _whole},

@@ -98,6 +98,23 @@ def test_an_account_that_is_one_person_can_be_nobody_else(core: Core) -> None:
     assert ask(at, command="close", by="s-08")["error"]["field"] == "by"
 
 
+def test_an_account_that_is_one_person_logs_in_nobody_else(core: Core) -> None:
+    at = desk(core, staff=MappingProxyType({1000: Person("s-07", "dealer")}))
+    for staff, role in (("s-07", "manager"), ("s-08", "dealer"), (["s-07"], "dealer")):
+        assert ask(at, command="login", args={"staff": staff, "role": role})["error"]["field"] == "staff"
+    assert not core.obeyed
+    assert ask(at, command="login", args={"staff": "s-07", "role": "dealer"})["ok"]
+
+
+def test_after_a_restart_an_account_says_again_who_it_is(core: Core) -> None:
+    at = Desk(SocketSettings(Path("unused")), core.inbox, {"s-09": "manager"})
+    assert "has restarted since the log-in" in ask(at, command="close")["error"]["remedy"]
+    assert ask(at, command="close", by="s-09")["ok"]
+    assert ask(at, command="login", args={"staff": "s-09", "role": "manager"})["ok"]
+    assert ask(at, command="close")["ok"]
+    assert [(c.name, c.by) for c in core.obeyed] == [("close", "s-09"), ("login", "uid:1000"), ("close", "s-09")]
+
+
 def test_a_refusal_by_the_rules_names_what_is_allowed(core: Core) -> None:
     allowed = [{"kind": "call", "min": 100, "max": 100}]
     data = {"what": "x", "rules": ["HR-9.4"], "reaction": "BLOCK", "asked": "no", "allowed_now": allowed, "repeat": 1}

@@ -158,8 +158,8 @@ def test_idle_peers_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for _ in range(3 * commands.MOST_CLIENTS):
             peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             idle.append(peer)
+            peer.connect(str(tmp_path / "sock"))  # waits where the queue of the socket is full
             peer.settimeout(10)
-            peer.connect(str(tmp_path / "sock"))
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
             peer.connect(str(tmp_path / "sock"))
             peer.settimeout(10)
