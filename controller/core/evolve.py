@@ -70,7 +70,7 @@ def _table_opened(state: State, record: Record) -> None:
     state.hands = state.hands_void = 0
     state.staff = {person["staff"]: person["role"] for person in data["staff"]}
     state.repeats = {}
-    state.pending, state.replaces = None, None
+    state.pending, state.replaces, state.replays = None, None, ()
     state.shuffled, state.counted = False, {}
     carried = data["carried"]
     state.incidents = {i["incident"]: _incident(i) for i in carried["incidents"]}
@@ -188,6 +188,8 @@ def _device_lost(state: State, record: Record) -> None:
     device = record.data["device"]
     state.devices.setdefault(device, "")
     state.lost.add(device)
+    if state.hand is not None and record.data["kind"] in ("shoe", "keypad"):
+        state.hand.degraded = True  # what follows until it is back rests on less evidence (I-33)
 
 
 def _tray_counted(state: State, record: Record) -> None:
@@ -204,6 +206,7 @@ def _hand_started(state: State, record: Record) -> None:
     state.hands_today = data["number"]
     state.day = record.day
     state.button, state.button_moves, state.replaces = data["button"], True, None
+    state.replays = ()
     state.shuffled, state.counted = False, {}
     state.small, state.big = data["small_blind_place"], data["big_blind_seat"]
     state.dead_small = data["small_blind_seat"] is None
@@ -255,6 +258,7 @@ def _hand_voided(state: State, record: Record) -> None:
 
 def _hand_redealt(state: State, record: Record) -> None:
     state.replaces = record.data["old"]
+    state.replays = tuple(record.data.get("seats", ()))
 
 
 def _hand_final(state: State, record: Record) -> None:
@@ -344,9 +348,11 @@ def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
     card = secret.get("card", UNKNOWN)
     known = None if card == UNKNOWN else card
     premature = data.get("premature", False)
-    hand.slots.append(Slot(data["place"], data.get("seat"), known, secret.get("salt"), premature=premature))
+    slot = Slot(data["place"], data.get("seat"), known, secret.get("salt"), premature=premature)
+    slot.doubted = secret.get("card") == UNKNOWN
+    hand.slots.append(slot)
     hand.before = None
-    if hand.phase == "deal" and len(hand.slots) == hand.own_cards * len(hand.order):
+    if hand.phase == "deal" and sum(s.place == "seat" for s in hand.slots) == hand.own_cards * len(hand.order):
         hand.phase = "bet"
         hand.to_act = betting.next_to_act(hand, hand.straddle or hand.big)
 
@@ -354,6 +360,9 @@ def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
 def _card_opened(hand: Hand, data: Data, secret: Data) -> None:
     slot = hand.slots[data["slot"]]
     slot.card, slot.opened = data["card"], True
+    if data["cause"] == "exposed_by_dealer":
+        slot.exposed, slot.place = True, "burn"
+        hand.phase, hand.to_act = "deal", None
     hand.before = None
 
 
@@ -399,6 +408,7 @@ def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
 def _bet_returned(hand: Hand, data: Data, secret: Data) -> None:
     hand.early.pop(data["seat"], None)
     if data["cause"] != "uncalled":
+        hand.excess[data["seat"]] = data["amount"]
         return  # what goes back here was never counted as a stake
     seat, amount = data["seat"], data["amount"]
     stack = hand.stack[seat]
@@ -416,7 +426,7 @@ def _street_closed(hand: Hand, data: Data, secret: Data) -> None:
 
 def _street_opened(hand: Hand, data: Data, secret: Data) -> None:
     hand.street = data["street"]
-    hand.bet, hand.acted, hand.early = {}, {}, {}
+    hand.bet, hand.acted, hand.early, hand.excess = {}, {}, {}, {}
     hand.level, hand.step, hand.raises, hand.opened = 0, hand.limits.big_blind, 0, False
     hand.aggressor = None
     hand.began_t_ms = data["t_ms"]

@@ -26,6 +26,10 @@ class Slot:
     opened: bool = False
     gone: bool = False
     premature: bool = False
+    exposed: bool = False
+    """The dealer turned it over in the deal: it is the first burn, and another card takes its place (CM-11b)."""
+    doubted: bool = False
+    """No device could name it when it came; nobody outside learns so before the hand has ended."""
 
 
 @dataclass(slots=True)
@@ -106,6 +110,8 @@ class Hand:
     raises: int = 0
     opened: bool = False
     early: dict[int, Early] = field(default_factory=dict)
+    excess: dict[int, int] = field(default_factory=dict)
+    """What lies before a seat in the round beyond its stake and has to go back to it, in minor units."""
     """What seats said out of turn in this round, and nobody has made void (CM-15)."""
     leaving: tuple[int, ...] = ()
     """Who gave up the seat during the hand: folds at the next turn (HR-A12)."""
@@ -142,6 +148,7 @@ class Hand:
         copy.stack, copy.bet = dict(self.stack), dict(self.bet)
         copy.paid, copy.acted = dict(self.paid), dict(self.acted)
         copy.early, copy.dead_by, copy.tips = dict(self.early), dict(self.dead_by), dict(self.tips)
+        copy.excess = dict(self.excess)
         copy.before = None
         return copy
 
@@ -231,6 +238,8 @@ class State:
     hand: Hand | None = None
     pending: Pending | None = None
     replaces: str | None = None
+    replays: tuple[int, ...] = ()
+    """The seats of the hand that is dealt again: nobody else is dealt in (CM-11)."""
     hands: int = 0
     hands_void: int = 0
     tray: tuple[tuple[int, int], ...] | None = None

@@ -6,6 +6,8 @@ from controller.core import incidents
 from controller.core.facts import Evidence, TrayCounted
 from controller.core.inputs import Notice
 from controller.core.out import Out, cite
+from controller.core.setup import DeviceInfo
+from controller.core.state import Hand
 from drivers.readings import DeviceCleared, DeviceFault, DeviceLost, DeviceUp
 
 NEEDED = ("shoe", "keypad")
@@ -40,13 +42,19 @@ def device(out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleare
         case DeviceLost():
             data |= {"cause": reading.cause, "path": reading.path, "attempt": reading.attempt}
             out.emit("ops", "device.lost", reading.device, data)
-            if info is not None and info.kind in NEEDED:
+            if info is not None and _needed(out, info):
                 incidents.device_lost(out, reading.device, reading.cause)
         case DeviceFault():
             data |= {"cause": reading.fault, "detail": reading.detail, "counts": dict(reading.counts)}
             out.emit("ops", "device.fault", reading.device, data)
         case DeviceCleared():
             out.emit("ops", "device.cleared", reading.device, data | {"cause": reading.fault})
+
+
+def _needed(out: Out, info: DeviceInfo) -> bool:
+    """Whether the table cannot be followed without this device: the tray alone may be counted later."""
+    antennas = out.setup.kind == "rfid" and any(place != "tray" for place in info.places.values())
+    return info.kind in NEEDED or antennas
 
 
 def doubtful(out: Out, source: Evidence, why: str, card: str | None) -> None:
@@ -56,10 +64,24 @@ def doubtful(out: Out, source: Evidence, why: str, card: str | None) -> None:
     out.emit("ops", "device.fault", source.device, data, secret={"card": card or "??"})
 
 
+def doubts(out: Out, hand: Hand) -> None:
+    """At the end of a hand: how many of its closed cards no device could name. Sooner it would mark them (I-17)."""
+    count = sum(slot.doubted for slot in hand.slots)
+    shoe = next((d.name for d in out.setup.devices if d.kind == "shoe"), "shoe")
+    if count:
+        data: dict[str, Any] = {"device": shoe, "role": ["shoe"], "kind": "shoe", "cause": "doubtful"}
+        detail = f"{count} closed cards of hand {hand.id} could not be named"
+        out.emit("ops", "device.fault", shoe, data | {"detail": detail, "counts": {"cards": count}, "basis": "sensor"})
+
+
 def notice(out: Out, what: Notice) -> None:
     """The shell's own news go to ``ops`` as they are."""
     if what.kind == "queue.overflowed":
         device(out, DeviceFault(str(what.data["device"]), 0, "overflow"))
+        return
+    if what.kind == "staff.login":
+        # An attempt that failed: whoever succeeds is recorded by the command.
+        out.emit("ops", what.kind, str(what.data["staff"] or out.setup.table), dict(what.data) | {"basis": "attested"})
         return
     if what.kind == "ledger.fault":
         incidents.ledger_fault(out, dict(what.data))
@@ -75,6 +97,8 @@ def notice(out: Out, what: Notice) -> None:
 def tray(out: Out, fact: TrayCounted, reason: str = "spot_check") -> None:
     """``tray.counted``, and ``chip.unknown`` (guard only) for tags that no registry knows (I-28)."""
     setup = out.setup
+    if fact.counts == out.state.tray and not fact.unknown:
+        return  # counted before, perhaps by the daemon that ran until now
     kinds = {d.value: d for d in setup.chipset.denominations}
     lines = [
         {"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count}

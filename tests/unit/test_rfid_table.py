@@ -279,7 +279,7 @@ def test_a_lost_reader_moves_nothing() -> None:
     count = len(table.records)
     table.feed(DeviceLost("bets0", 0, "unplugged", "x"))
     table.run(2000)
-    assert [r.type for r in table.records[count:]] == ["device.lost"]
+    assert [r.type for r in table.records[count:]] == ["device.lost", "incident.opened"]
 
 
 def test_what_two_antennas_claim_at_once_is_believed_from_neither_until_that_is_over() -> None:

@@ -94,6 +94,7 @@ class RfidTable:
         self._later: list[tuple[int, Fact]] = []
         self._again: int | None = None
         self._folds: dict[int, int] = {}
+        self._card_places = {place for place in self._watched.values() if place.startswith(CARD_PLACES)}
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
         self._told_tray: frozenset[str] | None = None
         self._tray_since = 0
@@ -273,10 +274,13 @@ class RfidTable:
         return self._round.spots.setdefault(seat, Spot())
 
     def stacks(self) -> tuple[tuple[int, int], ...]:
-        """The counted stacks of the seats whose antenna has been read."""
-        seats = range(1, self._setup.seats + 1)
-        known = [seat for seat in seats if f"stack:{seat}" in self._where.seen_places]
-        return tuple((seat, value(self._setup.chipset, self._where.at(f"stack:{seat}"))) for seat in known)
+        """The counted stacks of the seats whose antenna has been read, and on which nothing is just arriving."""
+        places = {seat: f"stack:{seat}" for seat in range(1, self._setup.seats + 1)}
+        return tuple(
+            (seat, value(self._setup.chipset, self._where.at(place)))
+            for seat, place in places.items()
+            if place in self._where.seen_places and not self._where.unsettled(place)
+        )
 
     def _told(self, at: int, state: State) -> list[Fact]:
         """What is due to be told, in the order in which it happened: nothing passes chips that came before it.
@@ -308,10 +312,11 @@ class RfidTable:
     def _spots_at_rest(self, at: int) -> tuple[list[int], int | None]:
         """Spots on which nothing has moved for ``merge_ms``: one movement of chips is one stake.
 
-        Also since when the eldest of the movements has been going on that are not over yet.
+        Also since when the eldest of the movements has been going on that are not over yet, of chips or of cards.
         """
         ready: list[int] = []
-        waiting: list[int] = []
+        cards = self._where.eldest_arrival(self._card_places)
+        waiting = [] if cards is None else [cards]
         for seat in range(1, self._setup.seats + 1):
             place, spot = f"bet:{seat}", self._round.spots.get(seat)
             arriving = self._where.arriving_since(place)
@@ -396,7 +401,7 @@ class RfidTable:
         return self._pushed(at, hand) if self._finish is not None else []
 
     def _collected(self) -> bool:
-        return not any(
+        return self._card_places <= self._where.seen_places and not any(
             place.startswith(CARD_PLACES) and any(tag in self._setup.deck.tags for tag in self._where.at(place))
             for place in self._where.places()
         )
@@ -413,7 +418,8 @@ class RfidTable:
         assert attempt is not None
         seen = dict(self.stacks())
         due = after_award(hand)
-        wrong = [seat for seat, stack in due.items() if stack is not None and seat in seen and seen[seat] != stack]
+        watched = [seat for seat in due if f"stack:{seat}" in self._where.seen_places]
+        wrong = [seat for seat in watched if due[seat] is not None and seen.get(seat) != due[seat]]
         if not wrong:
             self._finish, self._clear_since = None, None
             return [replace(attempt.fact, stacks=tuple(sorted(seen.items())))]
@@ -422,7 +428,7 @@ class RfidTable:
         self._finish, self._clear_since = None, None
         seat = wrong[0]
         source = (self._newest[f"stack:{seat}"],)
-        return [CountsDiffer("payout", seat, due[seat], seen[seat], evidence=source)]
+        return [CountsDiffer("payout", seat, due[seat], seen.get(seat), evidence=source)]
 
     def _tray_due(self) -> int | None:
         if "tray" not in self._where.seen_places or self._where.unsettled("tray"):

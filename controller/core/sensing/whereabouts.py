@@ -1,6 +1,6 @@
 """Where each known tag lies: one tag, one place. A tag is believed where it rests, and noise is not absence."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 MS = 1_000_000
@@ -156,6 +156,11 @@ class Whereabouts:
     def arriving_since(self, place: str) -> int | None:
         """When the first of the tags that are just arriving at a place was seen there."""
         return min((self.tags[name].since for name in self._coming.get(place, ())), default=None)
+
+    def eldest_arrival(self, places: Collection[str]) -> int | None:
+        """The same of several places."""
+        times = [self.tags[name].since for place in places for name in self._coming.get(place, ())]
+        return min(times, default=None)
 
     def doubted(self, place: str) -> frozenset[str]:
         """Tags that rest at a place and have not been read there for a while: they may be on their way."""
