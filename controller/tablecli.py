@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.errors import LocalError
+from controller.staffcli import ask_pin
 
 OK, REFUSED, USAGE, UNHEALTHY = 0, 1, 2, 5
 ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
@@ -21,7 +22,12 @@ def tell(args: argparse.Namespace) -> int:
 
     path = _socket(args)
     request = {"command": args.command, "args": arguments(args), "by": args.by, "role": args.role}
-    answer = ask(path, request | {"reason": args.reason})
+    request["reason"] = args.reason
+    answer = ask(path, request)
+    pins: dict[str, str] = {}
+    while (who := _asked_to_prove(answer)) and who not in pins:
+        pins[who] = ask_pin(f"PIN of {who}: ", from_stdin=args.pin_stdin)
+        answer = ask(path, request | {"args": request["args"] | {"pins": pins}})
     if args.json:
         print(json.dumps(answer, ensure_ascii=False, indent=2))
     else:
@@ -55,6 +61,12 @@ def _socket(args: argparse.Namespace) -> Path:
     return path
 
 
+def _asked_to_prove(answer: dict[str, Any]) -> str:
+    """Whose PIN the table asks for; empty where it asks for none."""
+    error = answer.get("error", {})
+    return str(error["value"]) if error.get("field") == "pins" else ""
+
+
 def arguments(args: argparse.Namespace) -> dict[str, Any]:
     """What the command says, without what nobody said."""
     given = {name: getattr(args, name) for name in args.names if getattr(args, name) is not None}
@@ -63,11 +75,11 @@ def arguments(args: argparse.Namespace) -> dict[str, Any]:
         given["limits"] = limits
     if given.get("stack") == "unknown":
         given["stack"] = None
-    for name, meant in (("as_role", "role"), ("second", "with"), ("of", "reason")):
-        if name in given:
-            given[meant] = given.pop(name)
     if "card" in given:
         given["args"] = {"card": given.pop("card")}
+    for name, meant in (("as_role", "role"), ("second", "with"), ("of", "reason"), ("turned", "card")):
+        if name in given:
+            given[meant] = given.pop(name)
     for name in ("lines", "given", "taken"):
         if name in given:
             given[name] = [{"denomination": value, "count": count} for value, count in given[name]]
@@ -112,6 +124,7 @@ def add_table_commands(add: Any) -> None:
         who.add_argument("--by", default="", metavar="STAFF", help="a person who is logged in")
         who.add_argument("--role", default="", choices=("", *ROLES), metavar="ROLE")
         who.add_argument("--reason", default="", metavar="TEXT")
+        who.add_argument("--pin-stdin", action="store_true", help="read PINs from standard input, a line each")
         added.add_argument("--json", action="store_true")
         return added
 
@@ -196,6 +209,9 @@ def _players(command: Any) -> None:
 def _hands(command: Any) -> None:
     straddle = command("straddle", "the player left of the big blind posts a straddle", "seat")
     straddle.add_argument("seat", type=int)
+    exposed = command("exposed", "the dealer turned over a closed card in the deal", "seat", "turned")
+    exposed.add_argument("seat", type=int)
+    exposed.add_argument("turned", nargs="?", metavar="CARD", help="where nobody has read it")
     announce = command("announce", "the dealer announces who wins", "seats")
     announce.add_argument("seats", type=int, nargs="+")
     for name, help_ in (("push", "chips went from the pot to a seat"), ("tip", "a winner tips the dealers")):

@@ -7,6 +7,7 @@ from controller.core.errors import BadCommand
 from controller.core.floor import attesting, button, chips, counting, deck, opening, seats, settings, staff
 from controller.core.inputs import Command
 from controller.core.out import Out
+from controller.core.rules import exposing
 from controller.core.rules.ultimate import colours
 from controller.core.rulings import rule
 
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[[Out, Command], None]] = {
     "redeem": chips.redeem,
     "change": chips.change,
     "straddle": seating.straddle,
+    "exposed": exposing.exposed,
     "announce": seating.announce,
     "push": seating.push,
     "rake": seating.rake,

@@ -11,7 +11,7 @@ from controller.core.session import Session
 from controller.core.setup import Limits
 from controller.core.table import Table
 from tests.felt import RS, Felt, setup, through_json
-from tests.house import CHIPS, House
+from tests.floors import CHIPS, House
 
 STACKS = [1000, 1000, 1000]
 

@@ -54,6 +54,7 @@ FLOOR: dict[str, dict[str, Ids]] = {
     "strange_chip": {"HR": ("HR-6.3", "HR-6.6"), "LT": ("LT-1.1",)},
     "house_hand": {"HR": ("HR-7.1",), "BG": ("BG-2.1",)},
     "house_take": {"BG": ("BG-2.2",)},
+    "card_exposed": {"HR": ("CM-11b",), "BG": ("CM-11b",), "RS": ("CM-11b",)},
     "no_cut": {"HR": ("HR-A17",), "BG": ("BG-4.4",)},
     "no_closing_count": {},
     "one_signature": {},

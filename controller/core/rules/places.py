@@ -9,7 +9,9 @@ from controller.core.state import Hand
 def next_place(hand: Hand) -> tuple[str, int | None]:
     """Where the dealing order sends the next card (CM-9, CM-20): a seat, the burn or the board; else ``stub``."""
     if hand.phase == "deal":
-        return "seat", hand.order[len(hand.slots) % len(hand.order)]
+        if len(hand.slots) < hand.own_cards * len(hand.order):
+            return "seat", hand.order[len(hand.slots) % len(hand.order)]
+        return "seat", next(seat for seat in hand.order if len(hand.own(seat)) < hand.own_cards)  # CM-11b
     if hand.phase in ("bet", "board") and len(hand.board) < 5:
         return ("board" if hand.burned else "burn"), None
     return "stub", None

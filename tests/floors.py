@@ -19,18 +19,25 @@ OPEN_RULES = ("HR-4.1", "HR-20.2", "HR-23.1", "HR-11.1")
 
 
 @cache
-def profile(name: str, **change: Any) -> Profile:
-    """A shipped profile without rake, and with what a test changes."""
-    override: dict[str, Any] = {"rake.rate": "0%"}
-    return replace(profiles.load(name, None, override), **change)
+def profile(name: str) -> Profile:
+    """A shipped profile with every duty of its text; only a rake is decided, and it is none."""
+    return profiles.load(name, override={"rake.rate": "0%"})
+
+
+ANY_STACK: dict[str, Any] = {"buy_in_min_bb": None, "buy_in_max_bb": None}
+"""For tests that need stacks of their own."""
+TEXTS = ("hr_thp", "bg_holdem", "rs_holdem")
+"""The literal profiles of the three poker texts."""
 
 
 class House(Felt):
     """A felt of a shipped profile. ``ready`` meets every duty, ``bare`` meets none."""
 
-    def __init__(self, name: str = "hr_thp", limits: Limits | None = None, seats: int = 11, **change: Any) -> None:
-        made = setup(profile=profile(name, **change))
-        super().__init__(replace(made, seats=seats, limits=limits or made.limits))
+    def __init__(
+        self, name: str = "hr_thp", limits: Limits | None = None, seats: int = 11, kind: Any = "shoe", **change: Any
+    ) -> None:
+        made = setup(profile=replace(profile(name), **change))
+        super().__init__(replace(made, seats=seats, limits=limits or made.limits, kind=kind))
 
     def by(self, staff: str, role: str, name: str, reason: str = "test", /, **args: Any) -> list[Record]:
         return self.do(Command(name, args, staff, role, reason))
