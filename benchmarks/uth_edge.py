@@ -28,7 +28,7 @@ from controller.core.rules.ultimate.settlement import Played, contest
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-PUBLISHED = {"qualifier": 2.184971, "no qualifier": -10.771908}
+PUBLISHED = {"qualifier": 2.184971, "no qualifier": -10.771908, "difference": 2.184971 + 10.771908}
 CARDS = tuple(r + s for r in RANKS for s in SUITS)
 PAIRS = np.array(list(combinations(range(52), 2)), dtype=np.int32)
 LOW, HIGH = PAIRS[:, 0], PAIRS[:, 1]
@@ -252,7 +252,8 @@ def sample(flops: int, seed: int, known: Tables) -> dict[str, Floats]:
         free = ~(np.isin(LOW, flop) | np.isin(HIGH, flop))
         for name, (four, later) in zip(named, flop_worth(flop, known, list(named.values())), strict=True):
             edges[name].append(-100 * float(np.where(first, four, later)[free].mean()))
-    return {name: np.array(values) for name, values in edges.items()}
+    found = {name: np.array(values) for name, values in edges.items()}
+    return found | {"difference": found["qualifier"] - found["no qualifier"]}  # on the same flops: the sharpest of all
 
 
 def main() -> int:
