@@ -214,6 +214,7 @@ HAND: dict[str, dict[str, Schema]] = {
     | {
         "card": CARD,
         "salt?": SALT,
+        "named?": BOOL,
         "cause": one("street", "tabled", "all_in", "dealer", "exposed_by_dealer", "exposed_by_player", "premature"),
     },
     "action.taken": {
@@ -301,7 +302,7 @@ HAND: dict[str, dict[str, Schema]] = {
     },
     "hand.corrected": {"result": _RESULT, "refers": TEXT, "incident": KEY, "by": ANY},
     "hand.voided": {"cause": KEY, "incident?": KEY, "returned": _RETURNED, "rake": MONEY, "by": ANY},
-    "hand.redealt": {"old": KEY, "new": KEY, "kept": ANY, "incident?": KEY, "rules": RULES},
+    "hand.redealt": {"old": KEY, "new": KEY, "kept": ANY, "seats?": ANY, "incident?": KEY, "rules": RULES},
     "hand.final": {
         "revision": COUNT,
         "refers": TEXT,

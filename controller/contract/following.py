@@ -249,7 +249,9 @@ class Follower:
                 self.fault(one.fault("opened with a salt, but it was never bound"))
             elif commit is not None:
                 self._cards_opened += 1
-                if commit != commitment(hand, slot, str(data.get("card")), str(data.get("salt"))):
+                # A card that no sensor could name was bound as unknown; its value is the word of who named it.
+                bound = "??" if data.get("named") is True else str(data.get("card"))
+                if commit != commitment(hand, slot, bound, str(data.get("salt"))):
                     self.fault(one.fault("the card is not the one that was bound when it was dealt"))
         elif kind in ("hand.final", "hand.voided"):
             self._commits.pop(hand, None)

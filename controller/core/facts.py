@@ -22,7 +22,7 @@ Sources = tuple[Evidence, ...]
 class CardCame:
     """A card came to a place. ``place``: ``seat`` ``board`` ``burn``, or ``next``: where the dealing order sends it.
 
-    ``card`` is ``None`` where nobody knows its value (unread, doubtful).
+    ``card`` is ``None`` where nobody knows its value (unread, doubtful); ``guess`` is then what the device took it for.
     """
 
     place: str
@@ -30,6 +30,7 @@ class CardCame:
     seat: int | None = None
     basis: Basis = "sensor"
     evidence: Sources = ()
+    guess: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class HandAttested:
 class Shown:
     """A seat's cards lie face up (SHOW). ``cards`` where the sensor sees them, else the known closed cards."""
 
-    seat: int
+    seat: int | None
     cards: tuple[str, ...] = field(default=(), repr=False)
     basis: Basis = "keyed"
     evidence: Sources = ()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controller.core import incidents
+from controller.core import incidents, system
 from controller.core.cards import CARDS
 from controller.core.errors import BadCommand
 from controller.core.facts import Declared, Finished, Kind, Shown
@@ -133,10 +133,11 @@ def _give_up(out: Out, hand: Hand, incident: Incident, ruling: str, by: dict[str
     for other in [i for i in out.state.incidents.values() if i.hand == hand.id]:
         incidents.close(out, other.id, "redealt" if ruling == "redeal" else "voided", "attested")
     showdown.void(out, hand, incident.kind, incident.id, [by])
+    system.doubts(out, hand)
     if ruling == "redeal":
         stem, number = hand.id.rsplit("-", 1)
-        data = {"old": hand.id, "new": f"{stem}-{int(number) + 1:04d}", "kept": ["button", "blinds"]}
-        data |= {"incident": incident.id, "rules": out.rules("misdeal"), "basis": "attested"}
+        data: dict[str, Any] = {"old": hand.id, "new": f"{stem}-{int(number) + 1:04d}", "kept": ["button", "blinds"]}
+        data |= {"seats": list(hand.order), "incident": incident.id, "rules": out.rules("misdeal"), "basis": "attested"}
         out.emit("play", "hand.redealt", hand.id, data)
 
 

@@ -64,7 +64,10 @@ class Denomination:
 
 @dataclass(frozen=True, slots=True)
 class Chipset:
-    """The house's chips and the registry of their tags (upper-case hex -> denomination id)."""
+    """The house's chips and the registry of their tags (upper-case hex -> denomination id).
+
+    One denomination, one value, one issuer (HR-6.3); that value is the unit of account of the game (HR-6.6).
+    """
 
     id: str
     denominations: tuple[Denomination, ...]
@@ -124,7 +127,10 @@ class Currency:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One table. ``kind`` is the kind of sensing; ``seats`` how many places the felt has."""
+    """One table of the casino ``site`` (HR-4.3) with one deck (HR-A18).
+
+    ``kind`` is the kind of sensing; ``seats`` how many places the felt has.
+    """
 
     site: str
     table: str

@@ -159,7 +159,7 @@ class Hand:
 
     @property
     def pot(self) -> int:
-        """All stakes of the hand, bets in front of the players included (BG-2.4)."""
+        """All stakes of the hand, bets in front of the players included (BG-2.4, RS-1.1, RS-5.3)."""
         return sum(self.paid.values()) + self.dead
 
     def staked(self, seat: int) -> int:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from controller.core.cards import commitment
 from controller.core.errors import BadCommand
-from controller.core.facts import Called, CardCame, CardDoubtful, Declared, Evidence, Finished, HandAttested, Shown
+from controller.core.facts import Called, CardCame, CardDoubtful, Declared, Evidence, Finished, HandAttested, Shown, Undone
 from controller.core.inputs import Command, HandSeed, Input, Tick
 from controller.core.table import Table
 from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen
@@ -183,3 +184,110 @@ def test_the_tray_is_counted_once_it_rests() -> None:
     assert desk.table.deadline() is not None
     assert desk.feed(Tick()) == ["tray.counted", "chip.unknown"]
     assert desk.table.deadline() is None
+
+
+def test_an_exact_replay_deals_in_nobody_new() -> None:
+    felt = Felt().open([5000, 5000, 5000]).deal()
+    felt.do(Called("misdeal"))
+    felt.say("rule", incident="I-2", ruling="proposed")
+    felt.say("seat", seat=7, stack=5000)
+    felt.deal()
+    old, new = felt.all("hand.started")
+    assert (new["small_blind_seat"], new["big_blind_seat"]) == (old["small_blind_seat"], old["big_blind_seat"])
+    assert 7 not in felt.hand.order
+
+
+def test_cards_after_the_award_foul_no_deck() -> None:
+    felt = Felt().open([5000, 5000]).deal({1: "AsKs"}).act("f")
+    for card in ("As", "As", "Ks"):
+        felt.do(CardCame("next", card))
+    assert not felt.all("incident.opened")
+    assert [b["what"] for b in felt.all("breach.noted")] == ["payout_unfinished"] * 3
+    felt.done()
+    assert felt.all("hand.closed")
+
+
+def test_a_fouled_deck_is_one_incident_however_often_it_shows() -> None:
+    felt = Felt().open([5000, 5000]).deal({1: "AsKs"}).act("c", "k")
+    for card in ("As", "Ks", "As"):
+        felt.do(CardCame("next", card))
+    assert len(felt.all("incident.opened")) == 1
+
+
+def test_blinds_are_posted_by_hand_after_all_the_cards() -> None:
+    felt = Felt().open([5000, 5000, 5000])
+    felt.session.seed(bytes(32))
+    for card in ("2c", "3c", "4c", "5c", "6c", "7c"):
+        felt.do(CardCame("next", card))
+    assert felt.all("breach.noted")[0]["what"] == "blinds_after_cards"
+    felt.do(HandAttested())
+    assert [b["amount"] for b in felt.all("blind.posted")] == [50, 100]
+    assert (felt.legal.seat, felt.legal.call) == (3, 100)
+
+
+@pytest.mark.parametrize("stack", [20_000, None])
+@pytest.mark.parametrize("to", [50, 100, 200, 500])
+def test_all_in_is_the_whole_stack_and_never_takes_chips_back(stack: int | None, to: int) -> None:
+    felt = Felt().open([stack, stack, stack]).deal().act("r600")
+    felt.do(Declared("all_in", None, to))
+    for action in felt.all("action.taken"):
+        assert action["added"] > 0
+    if stack is not None or to <= 50:
+        assert not felt.taken
+
+
+def test_a_muck_is_taken_back_alone() -> None:
+    felt = Felt().open([5000, 5000]).deal().act("c", "k").street().act("k", "k").street().act("k", "k").street()
+    felt.act("b100", "c")
+    felt.do(Declared("fold", 2))
+    assert felt.all("hand.mucked")
+    felt.do(Undone())
+    assert felt.hand.live == (1, 2)
+    assert felt.hand.phase == "showdown"
+    assert felt.all("action.undone")[-1]["seat"] == 2
+    felt.show(1, 2)
+    assert felt.all("award.computed")
+
+
+def test_show_without_a_seat_is_the_seat_whose_turn_it_is() -> None:
+    felt = Felt().open([5000, 5000]).deal().act("c", "k").street().act("k", "k").street().act("k", "k").street()
+    felt.act("b100", "c")
+    felt.do(Shown(None))
+    felt.do(Shown(None))
+    assert [t["seat"] for t in felt.all("hand.tabled")] == [1, 2]
+
+
+def test_no_hand_begins_while_a_needed_device_is_away_whatever_was_ruled() -> None:
+    desk = Desk()
+    desk.open()
+    desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    desk.feed(Command("rule", {"incident": "I-33", "ruling": "wait"}, "s-1", "manager", "go on"))
+    assert "hand.started" not in desk.feed(KeyPressed("keys0", 1, "HAND"))
+    desk.feed(DeviceUp("shoe0", 0, "shoe", "felt-shoe", "A1", "1", "usb", 2))
+    assert "hand.started" in desk.feed(KeyPressed("keys0", 2, "HAND"))
+
+
+def test_a_hand_that_lost_a_needed_device_says_that_it_was_degraded() -> None:
+    desk = Desk()
+    desk.open()
+    desk.feed(KeyPressed("keys0", 1, "HAND"))
+    desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    assert desk.table.session.state.hand is not None
+    assert desk.table.session.state.hand.degraded
+
+
+def test_a_named_card_is_bound_to_nobody_knowing_it() -> None:
+    felt = Felt().open([5000, 5000])
+    felt.session.seed(bytes(32))
+    felt.do(HandAttested())
+    felt.do(CardCame("next", "As"))
+    felt.do(CardDoubtful("low_confidence", "Kd", evidence=(Evidence("shoe0", 2),)))
+    felt.do(CardCame("next", "Ad"))
+    felt.do(CardCame("next", "Kh"))
+    felt.act("a", "c").show(1)
+    felt.do(Shown(2))
+    felt.say("rule", incident="I-17", ruling="proposed", card="Kd")
+    opened = next(c for c in felt.all("card.opened") if c["card"] == "Kd")
+    dealt = next(c for c in felt.all("card.dealt") if c["slot"] == opened["slot"])
+    assert opened["named"]
+    assert dealt["commit"] == commitment(felt.hand.id, opened["slot"], "??", opened["salt"])

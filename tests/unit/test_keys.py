@@ -61,7 +61,7 @@ def test_table_keys() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ENTER", "3 ENTER", "BET ENTER", "0 FOLD", "99 FOLD", "SHOW", "3 HAND", "BET 5 RAISE", "BET 5 FOLD", "?0x3a"],
+    ["ENTER", "3 ENTER", "BET ENTER", "0 FOLD", "99 FOLD", "3 HAND", "BET 5 RAISE", "BET 5 FOLD", "?0x3a"],
 )
 def test_an_impossible_entry_is_refused_with_a_reason_and_forgotten(text: str) -> None:
     keypad = keys()
@@ -159,3 +159,19 @@ def test_any_keys_leave_a_bounded_entry_and_no_surprise(presses: list[tuple[str,
     keypad.tick(at + 60_000 * MS)
     assert not keypad.typing
     assert keypad.deadline() is None
+
+
+def test_a_clear_that_clears_undoes_nothing_more() -> None:
+    keypad = keys()
+    typed(keypad, "RAISE 5")
+    keypad.pressed("CLEAR", 1_000 * MS, Evidence("keys0", 9))
+    assert keypad.tick(9_000 * MS) == []
+    assert keypad.deadline() is None
+
+
+def test_two_keys_held_are_one_undo() -> None:
+    keypad = keys()
+    keypad.pressed("CALL", 0, Evidence("keys0", 1))
+    keypad.pressed("CLEAR", 10 * MS, Evidence("keys0", 2))
+    facts = keypad.tick(2_500 * MS) + keypad.tick(9_000 * MS)
+    assert [type(f) for f in facts] == [Undone]

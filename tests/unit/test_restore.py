@@ -101,7 +101,7 @@ class Story:
         waiting = [s for s in hand.live if s not in hand.shown]
         if hand.phase == "showdown" or (hand.must_show and waiting):
             return Shown(chance.choice(waiting))
-        return CardCame("next", self.deck.pop(), evidence=(Evidence("shoe0", len(self.felt.records)),))
+        return CardCame("next", self.deck.pop() if self.deck else None, evidence=(Evidence("shoe0", len(self.felt.records)),))
 
     def check(self) -> None:
         felt = self.felt

@@ -113,6 +113,9 @@ def before_hand(out: Out) -> list[Missing]:
         codes = ", ".join(sorted(i.code for i in state.incidents.values()))
         asked = f"no new hand while {codes} is open; it has to be ruled or cleared first"
         found.append(Missing("held", "BLOCK", asked))
+    lost = [d.name for d in out.setup.devices if d.kind in ("shoe", "keypad") and d.name in state.lost]
+    if lost and not state.incidents:
+        found.append(Missing("device_lost", "BLOCK", f"{', '.join(lost)} is not back yet; no new hand without it"))
     players = len(positions.playing(out))
     if players < profile.players_min:
         asked = f"{players} players with chips; {profile.players_min} are needed"

@@ -164,9 +164,7 @@ NOTES = {
 }
 
 
-def _emit(
-    out: Out, hand: Hand, data: dict[str, Any], basis: Basis, evidence: Sources, note: str | None = None
-) -> None:
+def _emit(out: Out, hand: Hand, data: dict[str, Any], basis: Basis, evidence: Sources, note: str | None = None) -> None:
     """``action.taken`` and what comes with it: the hand before is final with substantial action, a round may end."""
     substantial = hand.substantial
     out.hand("action.taken", data, basis, evidence)
@@ -198,6 +196,7 @@ def undo(out: Out, evidence: Sources) -> None:
         showdown.refuse(out, "undo", None, "nothing can be taken back; call a person with VOID", evidence)
         return
     before = hand.before
-    seat = before.to_act
+    mucked = next((seat for seat in before.live if seat not in hand.live), None)
+    seat = before.to_act if before.to_act is not None else mucked
     data = {"seat": seat, "refers": before.n - 1, "to": before.bet.get(seat, 0) if seat is not None else 0}
     out.hand("action.undone", data, "keyed", evidence)

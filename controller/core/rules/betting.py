@@ -54,7 +54,10 @@ def next_to_act(hand: Hand, after: int) -> int | None:
 
 
 def opens_street(hand: Hand) -> int | None:
-    """Who opens a round after the flop: the first active seat left of the button (HR-12.4, HR-A7, RS-4.2)."""
+    """Who opens a round after the flop: the first active seat left of the button (HR-12.4, HR-A7, RS-4.2).
+
+    So the button is usually last, which follows and is no rule of its own (RS-7.9, RS-A5).
+    """
     active = hand.can_bet
     if len(active) < 2:
         return None
@@ -68,7 +71,11 @@ def bet_size(hand: Hand) -> int:
 
 
 def bounds(hand: Hand, profile: Profile) -> Bounds | None:
-    """What the seat to act may do (CM-1, CM-2, CM-3, HR-11.8, BG-6, RS-7.10 to RS-7.12); ``None``: no action is due."""
+    """What the seat to act may do; ``None``: no action is due.
+
+    Everybody has the same options (BG-5.8, BG-5.23) within the structure (HR-11.8, BG-6.2, BG-6.3, RS-7.10, RS-7.11,
+    RS-7.12) and its least bet and raise (CM-1, CM-2, CM-3).
+    """
     seat = hand.to_act
     if seat is None:
         return None

@@ -48,6 +48,7 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
     "string_bet": {"HR": ("HR-12.11", "HR-12.13"), "RS": ("CM-16",)},
     "chips_loose": {"HR": ("HR-2.1",), "RS": ("RS-2.3",)},
     "stack_differs": {"HR": ("HR-9.3",), "RS": ("CM-22",)},
+    "not_the_stack": {"HR": ("HR-12.14",), "RS": ("RS-7.7",)},
     "device_lost": {"HR": (), "RS": ()},
     "held": {"HR": ("HR-22.1", "CM-23"), "RS": ("CM-23",)},
     "may_not_rule": {"HR": ("HR-22.1",), "RS": ("CM-23",)},

@@ -30,7 +30,7 @@ def next_button(profile: Profile, button: int, small: int | None, seats: Collect
 
 
 def blinds(profile: Profile, button: int, order: Sequence[int]) -> tuple[int, int]:
-    """Seats of the small and the big blind; ``order`` starts left of the button (HR-11.2, HR-11.3, BG-5.1, RS-2.2).
+    """Seats of the small and the big blind; ``order`` starts left of the button (HR-11.2, HR-11.3, HR-17.2, BG-5.1).
 
     Heads-up the profile decides (HR-A5, BG-A11, RS-2.5): the small blind is left of the button, or on it.
     """

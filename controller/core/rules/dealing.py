@@ -21,6 +21,10 @@ def card(out: Out, fact: CardCame, seed: bytes | None) -> bool:
         used = True
         out.breach("blinds_after_cards", "FLAG", "blinds stand before cards are dealt; press HAND to post them")
     place, seat = (fact.place, fact.seat) if fact.place != "next" else places.next_place(hand)
+    if hand.phase == "award":
+        asked = "the hand is over: press DONE, then HAND; a card that comes before belongs to no hand"
+        out.breach("payout_unfinished", "FLAG", asked, evidence=fact.evidence, basis=fact.basis)
+        return used
     if fact.card is not None and is_duplicate(hand, fact.card):
         incidents.fouled_deck(out, fact)
         return used
@@ -45,6 +49,7 @@ def is_duplicate(hand: Hand, value: str) -> bool:
 
 
 def _deal_closed(out: Out, hand: Hand, place: str, seat: int | None, fact: CardCame) -> None:
+    """``card.dealt`` of a closed card: its value is secret until it lies open on the table (CM-24, RS-11.1)."""
     slot = len(hand.slots)
     value = fact.card or UNKNOWN
     card_salt = salt(hand.seed, slot)
@@ -52,7 +57,7 @@ def _deal_closed(out: Out, hand: Hand, place: str, seat: int | None, fact: CardC
     data["commit"] = commitment(hand.id, slot, value, card_salt)
     if seat is not None:
         data["seat"] = seat
-    secret = {"card": value, "salt": card_salt}
+    secret = {"card": value, "salt": card_salt, "guess": fact.guess or value}
     out.hand("card.dealt", data, fact.basis, fact.evidence, secret=secret)
 
 
@@ -101,7 +106,7 @@ def open_street(out: Out, hand: Hand) -> None:
 
 
 def close_round(out: Out, hand: Hand) -> None:
-    """The round is over: what nobody called goes back, the pots are told, and the hand goes on (CM-4, CM-5)."""
+    """The round is over: what nobody called goes back, the pots are told, and the hand goes on (CM-4, CM-5, BG-5.11)."""
     showdown.return_uncalled(out, hand)
     following = "showdown" if hand.street == "river" else "board"
     if len(hand.live) == 1:

@@ -42,6 +42,8 @@ def _amount(hand: Hand, fact: Declared, bounds: Bounds, to: int) -> Judged:
         return Judged("not_whole_chips", fact.kind, to)
     if stack is not None and to > bet + stack:
         return Judged("over_stack", fact.kind, to)
+    if fact.kind == "all_in" and ((stack is not None and to != bet + stack) or to <= bet):
+        return Judged("not_the_stack", "all_in", to)
     if fact.kind == "bet" and hand.level:
         return Judged("bet_facing_bet", "bet", to)
     if fact.kind == "all_in" and (to <= hand.level or bounds.barred == "nobody_to_answer"):

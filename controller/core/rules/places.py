@@ -7,7 +7,7 @@ from controller.core.state import Hand
 
 
 def next_place(hand: Hand) -> tuple[str, int | None]:
-    """Where the dealing order sends the next card (CM-9, CM-20): a seat, the burn or the board; else ``stub``."""
+    """Where the dealing order sends the next card (CM-9, CM-20, HR-A22): a seat, the burn, the board; else ``stub``."""
     if hand.phase == "deal":
         if len(hand.slots) < hand.own_cards * len(hand.order):
             return "seat", hand.order[len(hand.slots) % len(hand.order)]

@@ -36,6 +36,8 @@ def playing(out: Out) -> dict[int, int | None]:
     """The seats that are dealt in: with chips, not away, and not waiting for the big blind to come (I-24)."""
     state = out.state
     stacks = with_chips(state)
+    if state.replaces is not None and state.replays:
+        return {n: stack for n, stack in stacks.items() if n in state.replays}
     active = {n: stack for n, stack in stacks.items() if not state.seats[n].away and not state.seats[n].waits}
     if state.button is None:
         return active

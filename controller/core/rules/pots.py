@@ -15,7 +15,7 @@ class Pot:
 
 
 def layers(paid: Mapping[int, int], dead: int, live: Sequence[int]) -> list[Pot]:
-    """Main pot and side pots by the stakes of the live seats (CM-5, HR-12.18, RS-9.8).
+    """Main pot and side pots by the stakes of the live seats (CM-5, HR-12.18, HR-A14, RS-9.8, RS-9.9).
 
     ``paid`` are the stakes of the hand by seat, folded seats included; ``dead`` is money that belongs to the main
     pot whatever the stakes (an ante posted for the table). Money of folded seats stays in its layers; what only
@@ -41,7 +41,7 @@ def layers(paid: Mapping[int, int], dead: int, live: Sequence[int]) -> list[Pot]
 
 
 def split(amount: int, winners: Sequence[int], unit: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Divide a pot among its winners, given in order from the left of the button (CM-6, RS-9.6, C9).
+    """Divide a pot among its winners, given in order from the left of the button (CM-6, HR-15.5, HR-A15, RS-9.6, C9).
 
     Whole chips of the smallest value ``unit`` are shared evenly; odd chips go one each to the first winners left
     of the button, and nobody gets two. What is smaller than a chip stays with the first. Returns the shares and,

@@ -22,13 +22,21 @@ CATEGORIES = (
 
 
 def rank(cards: Sequence[str]) -> int:
-    """The strength of the best five of five to seven cards: 1 (royal flush) to 7462; lower is stronger."""
+    """The strength of the best five of five to seven cards: 1 (royal flush) to 7462; lower is stronger.
+
+    Ranks decide and suits never do (HR-8.3, HR-A9, HR-A11, BG-5.32, BG-5.35, RS-8.2): an ace ends the highest straight
+    or begins the lowest and never stands in the middle (RS-8.3, RS-8.4, RS-8.5). Within a category pairs, threes and
+    side cards compare from the top, and a sixth card does not (RS-9.1, RS-9.2, RS-9.3, RS-9.4, RS-9.5, CM-7b).
+    """
     value: int = evaluate_cards(*cards)
     return value
 
 
 def category(value: int) -> str:
-    """The category key of a rank, as the contract spells it."""
+    """The category key of a rank, as the contract spells it (HR-18.1, HR-18.2, HR-A24, BG-5.33, RS-8.1).
+
+    Flush, straight and straight flush are apart (BG-5.34, RS-8.6, RS-A7).
+    """
     return next(name for worst, name in CATEGORIES if value <= worst)
 
 
@@ -54,5 +62,8 @@ def best(game: str, own: Sequence[str], board: Sequence[str]) -> tuple[str, ...]
 
 
 def strength(game: str, own: Sequence[str], board: Sequence[str]) -> int:
-    """The rank of a hand on a whole board: any five of seven (RS-5.4), in Omaha two and three (RS-10.4)."""
+    """The rank of a hand on a whole board: any five of seven (HR-19.1, BG-3.5, RS-5.4), in Omaha two and three (RS-10.4).
+
+    Board cards belong to everybody, and may be the whole hand (HR-12.3, RS-5.5); Omaha ranks alike (RS-10.3).
+    """
     return rank(best_omaha(tuple(own), tuple(board))) if game == "omaha" else rank((*own, *board))

@@ -25,6 +25,7 @@ ASKS = {
     "short_stack": "the stack is too short to raise",
     "nobody_to_answer": "nobody is left who could answer a raise",
     "not_whole_chips": "an amount has to be payable in chips of {unit}",
+    "not_the_stack": "all-in is the whole stack, as the seat's total for the round",
     "stack_unknown": "the stack is not known and the amount has to be keyed with ALLIN",
     "amount_missing": "the total for the round has to be keyed and then ENTER",
     "out_of_turn": "seat {to_act} is to act",

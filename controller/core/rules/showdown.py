@@ -1,6 +1,7 @@
 """From the last bet to the pushed pot: uncalled bets, showdown, award, close. Awards come from tabled hands only."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from controller.core import incidents
@@ -55,7 +56,10 @@ def begin(out: Out, hand: Hand) -> None:
 def shown(out: Out, fact: Shown) -> None:
     """SHOW: a hand lies face up. Before the showdown it is only an exposed hand; at it, it is tabled."""
     hand = out.state.hand
-    if hand is None or fact.seat not in hand.order:
+    if hand is not None and fact.seat is None:
+        waiting = [seat for seat in order(hand) if seat not in hand.shown]
+        fact = replace(fact, seat=waiting[0] if waiting and hand.phase in ("board", "showdown") else None)
+    if hand is None or fact.seat is None or fact.seat not in hand.order:
         refuse(out, "show", fact.seat, "seat has no hand to show", fact.evidence)
         return
     if fact.seat in hand.shown:
@@ -115,7 +119,10 @@ def mucked(out: Out, seat: int, evidence: Sources) -> None:
 
 
 def settle(out: Out, hand: Hand) -> None:
-    """Compute the award once the board is complete and every live hand is tabled, or one player is left."""
+    """Compute the award once the board is complete and every live hand is tabled, or one player is left.
+
+    The last player wins without showing (RS-1.2, RS-6.3, HR-A10, BG-A8).
+    """
     alone = hand.phase in ("showdown", "board") and len(hand.live) == 1
     if alone or (hand.phase == "showdown" and set(hand.live) <= set(hand.shown)):
         award(out, hand)
@@ -172,7 +179,7 @@ def void(out: Out, hand: Hand, cause: str, incident: str | None, by: list[dict[s
 
 
 def final(out: Out, reason: str) -> None:
-    """``hand.final``: the result of the hand before can no longer be disputed (events.md section 4)."""
+    """``hand.final``: the result of the hand before can no longer be disputed (CM-19; events.md section 4)."""
     pending = out.state.pending
     if pending is None:
         return

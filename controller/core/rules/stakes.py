@@ -155,6 +155,7 @@ def _taken_back(out: Out, hand: Hand, fact: StakePlaced, accounted: int) -> None
 
 
 def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
+    """What the chips of one movement decide: all that lies before the player is the total (HR-12.8, HR-A26)."""
     bet, stack = hand.bet.get(fact.seat, 0), hand.stack[fact.seat]
     top = None if stack is None else bet + stack
     call_to = bet + bounds.call

@@ -16,7 +16,7 @@ def attest(out: Out, fact: HandAttested, seed: bytes | None) -> bool:
     state = out.state
     if state.hand is not None:
         hand = state.hand
-        if hand.phase == "deal" and not hand.paid:
+        if not hand.paid and not hand.actions:  # the cards came first: the blinds that are owed are posted now
             post(out, hand, fact.basis, fact.evidence)
         elif hand.phase == "award":
             out.breach("payout_unfinished", "BLOCK", "press DONE when chips are pushed and cards collected")

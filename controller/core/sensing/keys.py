@@ -31,8 +31,6 @@ class Keys:
     unit: int
     seats: int
     timing: Timing
-    show_alone: bool = False
-    """SHOW may stand without a seat: at a table of boxes it is told as seat 0, the cards that are due."""
     seat: str = ""
     verb: str = ""
     amount: str = ""
@@ -61,10 +59,9 @@ class Keys:
     def tick(self, at: int) -> list[Fact]:
         """Let time pass: lapse what is old, undo what is held."""
         facts: list[Fact] = []
-        for key, since in list(self.held.items()):
-            if at - since >= self.timing.undo_hold_ms * MS:
-                del self.held[key]
-                facts += self._undo()
+        if any(at - since >= self.timing.undo_hold_ms * MS for since in self.held.values()):
+            self.held.clear()  # one hold is one undo, however many keys are down
+            facts += self._undo()
         if self.typing and at - self.entered_at >= self.timing.entry_timeout_ms * MS:
             self.clear()
             self.spoiled = "the entry before took too long; key it again"
@@ -93,7 +90,8 @@ class Keys:
 
     def pressed(self, key: str, at: int, source: Evidence) -> list[Fact]:
         """A key went down: the facts that are complete with it."""
-        self.held[key] = at
+        if key != "CLEAR" or not self.typing:  # a CLEAR that clears has done its work: holding it undoes no more
+            self.held[key] = at
         self.sources = (source,) if not self.typing else (*self.sources[-7:], source)
         if key not in ("MISDEAL", "VOID"):
             self.armed = ""
@@ -140,11 +138,7 @@ class Keys:
             return problem or [Declared(AT_ONCE[key], seat, evidence=self.sources)]
         if key == "SHOW":
             seat, problem = self._seat()
-            if seat is None and self.show_alone and not problem:
-                return [Shown(0, evidence=self.sources)]
-            if seat is None:
-                return problem or self._refuse("key the seat before SHOW", tried=key)
-            return [Shown(seat, evidence=self.sources)]
+            return problem or [Shown(seat, evidence=self.sources)]
         return self._whole_table(key, at)
 
     def _whole_table(self, key: str, at: int) -> list[Fact]:

@@ -13,9 +13,8 @@ from drivers.readings import CardSeen, DeviceFault, DeviceLost, KeyPressed, KeyR
 class ShoeTable:
     """The sensing of one shoe table. Keys and pending inventories live here and are not restored after a crash."""
 
-    def __init__(self, setup: Setup, *, show_alone: bool = False) -> None:
+    def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._show_alone = show_alone
         self._keys: dict[str, Keys] = {}
         self._places: dict[tuple[str, str], Presence] = {}
         self._newest: dict[str, Evidence] = {}
@@ -62,9 +61,7 @@ class ShoeTable:
 
     def _keypad(self, device: str) -> Keys:
         if device not in self._keys:
-            self._keys[device] = Keys(
-                self._setup.chipset.unit, self._setup.seats, self._setup.timing, self._show_alone
-            )
+            self._keys[device] = Keys(self._setup.chipset.unit, self._setup.seats, self._setup.timing)
         return self._keys[device]
 
     def _card(self, reading: CardSeen, source: Evidence) -> Fact:

@@ -14,7 +14,7 @@ def read(facts: list[Fact]) -> list[Fact]:
 
 def _read(fact: Fact) -> list[Fact]:
     match fact:
-        case Shown(seat=0):
+        case Shown(seat=None):
             return [Turned("next", basis=fact.basis, evidence=fact.evidence)]
         case Shown(seat=box):
             return [Turned("box", box, basis=fact.basis, evidence=fact.evidence)]

@@ -105,7 +105,7 @@ class UltimateRfid:
     def _keypad(self, device: str) -> Keys:
         if device not in self._keys:
             unit, seats = self._setup.chipset.unit, self._setup.seats
-            self._keys[device] = Keys(unit, seats, self._timing, show_alone=True)
+            self._keys[device] = Keys(unit, seats, self._timing)
         return self._keys[device]
 
     def _keyed(self, facts: list[Fact], at: int) -> None:

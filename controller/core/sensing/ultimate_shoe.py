@@ -12,7 +12,7 @@ class UltimateShoe:
     """The sensing of one such table: a shoe table whose keys are read for boxes."""
 
     def __init__(self, setup: Setup) -> None:
-        self._table = ShoeTable(setup, show_alone=True)
+        self._table = ShoeTable(setup)
 
     def feed(self, reading: Reading, at: int, state: State) -> list[Fact]:
         """What one reading means."""
