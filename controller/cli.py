@@ -13,6 +13,7 @@ from controller.capturecli import add_capture, add_run, lines, verified
 from controller.errors import FeltError, LocalError
 from controller.rulescli import add_arguments as add_rules
 from controller.software import VERSION
+from controller.staffcli import add_staff_commands
 from controller.tablecli import add_table_commands, health
 
 if TYPE_CHECKING:
@@ -238,6 +239,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_rules(add("rules", "what every rule asks, where it is kept, which tests show it", _rules))
     add_table_commands(add)
+    add_staff_commands(add)
     return parser
 
 

@@ -20,6 +20,7 @@ import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from controller import boot
+from controller.access import Access
 from controller.capture import starting
 from controller.capture.recorder import Recorder
 from controller.capture.starting import CaptureTo
@@ -120,7 +121,8 @@ class Daemon:
             health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check)
             at_end.callback(health.close)
             metrics = self._metrics(health, at_end)
-            desk = Desk(self._settings.socket, self._inbox, staff, health.report)
+            access = Access(self._settings.staff_file, self._login_failed) if self._settings.staff_file else None
+            desk = Desk(self._settings.socket, self._inbox, staff, health.report, access)
             commands = CommandSocket(self._settings.socket, desk.answer)
             core.start({name: supervisor.acknowledge for name, supervisor in self._supervisors.items()})
             for supervisor in self._supervisors.values():
@@ -155,6 +157,7 @@ class Daemon:
     def _recover(self, core: CoreThread, ledger: Ledger) -> dict[str, str]:
         """Rebuild the table and say what happened. Returns who is logged in."""
         records = list(ledger.restore_rows())
+        boot.same_rules(self._settings, records)
         before = boot.Before.read(records, ledger.last_said(64))
         core.restore(records)
         said = boot.notices(self._settings, before, self._clock.wall())
@@ -234,6 +237,12 @@ class Daemon:
         """The shell's news for the core. The reserve of the queue is theirs: it is lost only when all is lost."""
         if not self._inbox.post(notice, timeout_s=0):
             log.error("queue full, a notice was lost", kind=notice.kind)
+
+    def _login_failed(self, data: Mapping[str, Any]) -> None:
+        """Somebody could not prove who they are; called from the thread of that client."""
+        log.warning("log-in refused", result=data["result"], place=data["place"])
+        if not self._inbox.post(Notice("staff.login", data), timeout_s=5):
+            log.error("queue full, a refused log-in was not recorded")
 
     def _wake_pump(self) -> None:
         if self._pump:

@@ -97,6 +97,8 @@ class Settings:
     devices: tuple[DeviceSettings, ...] = ()
     seed: int | None = None
     metrics_port: int | None = None
+    staff_file: Path | None = None
+    """Who may log in, and by which proof; without it, in test mode, whoever may use the socket is believed."""
 
 
 def check(path: Path) -> list[Fault]:
@@ -211,6 +213,7 @@ class _Reader:
             ),
             seed=read.seed,
             metrics_port=read.metrics.port if read.metrics else None,
+            staff_file=self.path.parent / read.access.staff if read.access.staff else None,
         )
 
     def _sha256(self, read: TableFile) -> str:

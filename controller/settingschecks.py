@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from controller import stafffile
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset
+from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
-from controller.tablefile import BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile
+from controller.tablefile import AccessFile, BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile
 from drivers import catalog
 from drivers.errors import ConfigError
 from drivers.link import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
@@ -35,6 +37,7 @@ def check(path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset:
     yield from _broker(file, path.parent, tree, test)
     yield from _keys(file, path.parent, tree, test)
     yield from _socket(file, path.parent, tree)
+    yield from _access(file, path.parent, tree, test)
     yield from _devices(file, tree, test)
 
 
@@ -156,6 +159,20 @@ def _socket(file: str, folder: Path, tree: Mapping[str, Any]) -> Iterator[Fault]
         # The kernel's limit for the address of a Unix socket.
         if len(os.fsencode(folder / part.path)) > 107:
             yield Fault(file, "socket.path", f'"{part.path}"', "too long for a socket: at most 107 bytes")
+
+
+def _access(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
+    part = AccessFile.known(tree.get("access", {}))
+    if part is None:
+        return
+    if part.staff is None:
+        if not test:
+            yield Fault(file, "access.staff", "", "missing: make it with `feltd staff add` and set it")
+        return
+    try:
+        stafffile.load(folder / part.staff)
+    except LocalError as error:
+        yield Fault(file, "access.staff", f'"{part.staff}"', error.remedy)
 
 
 def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:

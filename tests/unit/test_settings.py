@@ -175,7 +175,7 @@ def test_chips_that_look_alike_are_refused(config: Path, tmp_path: Path) -> None
 
 def test_the_example_table_lacks_only_what_belongs_to_the_place(root: Path) -> None:
     """Keys, certificates and folders are the device's own; nothing else of the example may be wrong."""
-    own = {"state_dir", "ledger", "socket", "broker"}
+    own = {"state_dir", "ledger", "socket", "broker", "access"}
     assert {fault.key.split(".")[0] for fault in settings.check(root / "config" / "table.example.toml")} <= own
 
 
