@@ -13,6 +13,7 @@ from typing import Any
 
 from controller.core.inputs import Notice
 from controller.core.records import Record
+from controller.errors import LocalError
 from controller.settings import Settings
 
 UNKNOWN_BOOT = "unknown"
@@ -83,25 +84,77 @@ class Before:
         )
 
 
-def device_options(driver: str, given: Mapping[str, Any], last_card: int | None) -> dict[str, Any]:
-    """A device's options. A shoe is told which cards are on record: it may have missed our last acknowledgement."""
-    known = {"committed": last_card} if driver == "shoe" and last_card is not None else {}
-    return {**given, **known}
+def same_rules(settings: Settings, records: Sequence[Record]) -> None:
+    """Whether an open table can be played on under these settings: rules, chips and seats change between sessions only.
+
+    ``records`` since the last opening. Raises ``LocalError`` with the first thing that differs; nothing has changed.
+    """
+    opened: Record | None = None
+    for record in records:
+        if record.type == "table.opened":
+            opened = record
+        elif record.type == "table.closed":
+            opened = None
+    if opened is None:
+        return
+    setup, was = settings.setup, opened.data
+    chips = [{"id": d.id, "class": d.kind, "value": d.value} for d in setup.chipset.denominations]
+    held: list[tuple[str, object, object]] = [
+        ("profile", _profile(was["profile"]), f"{setup.profile.name} {setup.profile.version} {setup.profile.sha256}"),
+        ("seats", was["seats"], setup.seats),
+        ("currency", was["currency"], {"code": setup.currency.code, "exponent": setup.currency.exponent}),
+        ("chips", was["chipset"], {"id": setup.chipset.id, "denominations": chips}),
+        ("kind", was["capabilities"], [f"sensing.{setup.kind}"]),
+    ]
+    for name, old, new in held:
+        if old != new:
+            remedy = (
+                f"session {opened.session} is open and was opened with {old} (feltd {was['software']['version']}): "
+                "start with what it was opened with, close the table, then change it"
+            )
+            raise LocalError(name, new, remedy)
+
+
+def _profile(was: Mapping[str, Any]) -> str:
+    return f"{was['name']} {was['version']} {was['sha256']}"
+
+
+def device_options(
+    driver: str, given: Mapping[str, Any], last_card: int | None, serial: str | None = None
+) -> dict[str, Any]:
+    """A device's options. A shoe is told which cards are on record: it may have missed our last acknowledgement.
+
+    ``serial``: the shoe that told them; the cards of another one are all new.
+    """
+    if driver != "shoe" or last_card is None:
+        return dict(given)
+    whose = {"committed_serial": serial} if serial not in (None, "", "-") else {}
+    return {**given, "committed": last_card, **whose}
+
+
+def test_mode(kind: str) -> Notice:
+    """``test.entered`` and ``test.left``: by the account the process runs under.
+
+    Nothing has to be restored afterwards: a rehearsal has a ledger, a topic root and meters of its own.
+    """
+    return Notice(kind, {"by": {"account": f"uid:{os.getuid()}"}, "restored": kind == "test.left"})
 
 
 def notices(settings: Settings, before: Before, wall_ns: int) -> list[Notice]:
     """``daemon.started``, and ``recovery.completed`` where the run before did not end in order."""
     started: dict[str, Any] = {
-        "software": {**settings.setup.software, "verified": False},
+        "software": {**settings.setup.software, "verified": settings.verified},
         "config_sha256": settings.sha256,
         "profile_sha256": settings.setup.profile.sha256,
         "boot": boot_id(),
         "reason": "start" if before.ended_well else "recovery",
-        "self_test": ["configuration", "ledger"],
+        "self_test": ["configuration", "ledger", *(["software"] if settings.verified else [])],
     }
     if before.open_hand:
         started["open_hand"] = before.open_hand
     said = [Notice("daemon.started", started)]
+    if settings.setup.test:
+        said.append(test_mode("test.entered"))
     if not before.ended_well:
         gap = None if before.last_wall_ns is None else max(0, (wall_ns - before.last_wall_ns) // 1_000_000)
         said.append(Notice("recovery.completed", {"gap_ms": gap, "differences": [], "confirmed_by": []}))

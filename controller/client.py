@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ def ask(path: Path, request: Mapping[str, Any]) -> dict[str, Any]:
     """Send one request and wait for the answer. Raises ``NotReachable``."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
-            peer.settimeout(WAIT_S)
+            # A blocking connect waits where many knock at once; with a Python time-out it would fail at once.
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(WAIT_S), 0))
             peer.connect(str(path))
+            peer.settimeout(WAIT_S)
             peer.sendall(json.dumps(request).encode() + b"\n")
             with peer.makefile("rb") as answers:
                 line = answers.readline()

@@ -91,6 +91,10 @@ class CoreThread:
         """The number of the last card of each shoe that is on record."""
         return dict(self._table.session.state.seen)
 
+    def serials(self) -> dict[str, str]:
+        """The serial number that each device told last."""
+        return dict(self._table.session.state.devices)
+
     def storage_full(self) -> bool:
         """Whether the records say that the ledger is full."""
         return self._table.session.state.storage_full

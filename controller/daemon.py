@@ -112,8 +112,8 @@ class Daemon:
                 listener=self._recorder,
             )
             staff = self._recover(core, ledger)
-            sequences = core.last_cards()
-            self._supervisors = {d.name: self._supervisor(d, sequences) for d in self._settings.devices}
+            sequences, serials = core.last_cards(), core.serials()
+            self._supervisors = {d.name: self._supervisor(d, sequences, serials) for d in self._settings.devices}
             if self._settings.broker:
                 self._pump = self._make_pump(self._settings.broker, ledger)
             fill = FillWatch(ledger.path, self._retention, was_full=core.storage_full())
@@ -144,6 +144,7 @@ class Daemon:
             signing=paths.signing_key,
             signing_before=paths.signing_key_before,
             create=test,
+            test=test,
         )
         return Ledger.open(
             paths.file,
@@ -170,7 +171,9 @@ class Daemon:
             follow_staff(staff, record)
         return staff
 
-    def _supervisor(self, device: DeviceSettings, last_cards: Mapping[str, int]) -> Supervisor:
+    def _supervisor(
+        self, device: DeviceSettings, last_cards: Mapping[str, int], serials: Mapping[str, str]
+    ) -> Supervisor:
         return Supervisor(
             device.name,
             device.uri,
@@ -178,7 +181,9 @@ class Daemon:
             emit=self._inbox.offer,
             clock=self._clock.now,
             expect=device.expect,
-            options=boot.device_options(device.driver, device.options, last_cards.get(device.name)),
+            options=boot.device_options(
+                device.driver, device.options, last_cards.get(device.name), serials.get(device.name)
+            ),
             test_mode=self._settings.setup.test,
             speed=self._clock.speed,
             tap=self._recorder,
@@ -340,6 +345,8 @@ class Daemon:
         for name, supervisor in self._supervisors.items():
             if not supervisor.stop():
                 log.error("device thread did not end", device=name)
+        if self._settings.setup.test:
+            self._tell(boot.test_mode("test.left"))
         ended = core.stop(self._signal or "failure", DRAIN_S)
         if self._pump:
             self._pump.stop(FLUSH_S)

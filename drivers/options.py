@@ -53,6 +53,14 @@ class Options:
             return default
         return value
 
+    def text(self, name: str, default: str = "") -> str:
+        """A text."""
+        value = self._take(name, default)
+        if not isinstance(value, str):
+            self.fault(name, value, "give a text in quotes")
+            return default
+        return value
+
     def numbers(self, name: str, low: int, high: int) -> tuple[int, ...]:
         """A list of different whole numbers from ``low`` to ``high``; empty where it is not given."""
         value = self._take(name, ())

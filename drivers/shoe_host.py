@@ -12,7 +12,7 @@ from drivers import shoe
 from drivers.conversation import Step
 from drivers.errors import ProtocolError
 from drivers.host import Host
-from drivers.options import Options
+from drivers.options import MS, Options
 from drivers.readings import CardSeen, Reading
 from drivers.shoe import Card, Condition, Frame, Hello, Kind, Mode, Status
 
@@ -20,6 +20,10 @@ AHEAD = 64
 """How far a frame may be ahead of the one that is due; the shoe never sends further than half of this."""
 
 _FAULT = {Condition.JAM: "jam", Condition.LID: "lid", Condition.EMPTY: "empty", Condition.FULL: "overflow"}
+
+_COPY = 500 * MS
+"""How soon after a frame a copy of it that the line made can come; a shoe repeats a frame after a second."""
+_ERASED = "the shoe's memory was erased without a new name; it is not confirmed. Take the shoe out, erase it whole"
 
 _REMEDY = "update the shoe's firmware or this program"
 
@@ -31,7 +35,8 @@ class ShoeHost(Host):
     one answer; ``ping_ms`` of silence until the shoe is asked for a sign of life; ``resend_ms`` between two
     requests for the same missing frame; ``retries`` unanswered requests until the link is given up;
     ``gap_ms`` the silence after which an unfinished frame is given up; ``committed`` the ``sequence`` of the
-    last card whose outcome is durable, from an earlier run: it and all before it are confirmed, not delivered.
+    last card whose outcome is durable, from an earlier run: it and all before it are confirmed, not delivered;
+    ``committed_serial`` the serial number of the shoe that told it: another shoe's cards are all new.
 
     ``CardSeen.sequence`` is ``memory << 32 | sequence`` and unique for the life of a shoe.
     """
@@ -57,6 +62,7 @@ class ShoeHost(Host):
         self._retries = given.integer("retries", 5, 1, 100)
         self._gap = given.milliseconds("gap_ms", 50)
         committed = given.integer("committed", 0, 0, (1 << 48) - 1)
+        self._serial = given.text("committed_serial")
         given.finish()
         self._framer = shoe.framer(self.noise)
         self._memory, sequence = divmod(committed, 1 << 32)
@@ -67,6 +73,8 @@ class ShoeHost(Host):
         self._off = True
         self._waiting: dict[int, Frame] = {}
         self._unconfirmed: set[int] = set()
+        self._taken: dict[int, tuple[bytes, int]] = {}
+        self._denied: set[int] = set()
         self._misses = 0
         self._last_byte = 0
         self._due: int | None = None
@@ -227,7 +235,7 @@ class ShoeHost(Host):
         self._misses = 0
         self._ready = True
         self._due = now + self._ping
-        if self._announce:
+        if self._announce or self._serial not in ("", hello.serial):
             self._announce = False
             self._up(hello.model, hello.serial, hello.firmware)
         self._clear("reset", "protocol")
@@ -236,30 +244,50 @@ class ShoeHost(Host):
 
     def _line_up(self, hello: Hello) -> None:
         """Find out where in the shoe's memory we stand."""
-        if hello.memory != self._memory:
+        if hello.memory != self._memory or self._serial not in ("", hello.serial):
             self._memory = hello.memory
             self._next = hello.oldest
             self._unconfirmed.clear()
+            self._taken.clear()
+            self._denied.clear()
         elif hello.oldest > self._next:
             # Another host has confirmed frames that never came here. They are gone: say so.
             lost = hello.oldest - self._next
             self._fault("protocol", f"{lost} card frames were confirmed to somebody else and are lost here")
             self._next = hello.oldest
+        self._serial = hello.serial
 
     def _card(self, frame: Frame, now: int) -> None:
         sequence = frame.sequence
         if sequence < self._next:
-            if sequence not in self._unconfirmed:
+            if self._is_another(frame, now):
+                self._denied.add(sequence)
+                self._fault("reset", f"card {sequence} was taken before and comes as a new one: {_ERASED}")
+            elif sequence not in self._unconfirmed:
                 self._confirm(sequence)
         elif sequence >= self._next + AHEAD:
             self._refuse(f"card frame {sequence} is more than {AHEAD} ahead of {self._next}")
         else:
             self._waiting[sequence] = frame
+            self._taken[sequence] = (frame.payload, now)
+            self._taken.pop(sequence - AHEAD, None)
             self._deliver()
         if not self._waiting:
             self._resend_at = None
         elif self._resend_at is None:
             self._ask_again(now)
+
+    def _is_another(self, frame: Frame, now: int) -> bool:
+        """Whether a frame that bears an old number is not the old frame: the shoe has begun to count anew.
+
+        What a shoe sends again it marks as such; an unmarked copy can only come from the line, which does not wait.
+        """
+        if frame.sequence in self._denied:
+            return True
+        payload, heard = self._taken.get(frame.sequence, (None, 0))
+        if frame.flags & shoe.REPEATED:
+            return self._mode is Mode.VALUES and payload not in (None, frame.payload)
+        return payload != frame.payload or now - heard > _COPY
 
     def _deliver(self) -> None:
         while (frame := self._waiting.pop(self._next, None)) is not None:

@@ -271,6 +271,57 @@ def test_an_erased_memory_begins_again() -> None:
     assert device.unconfirmed() == 0
 
 
+@pytest.mark.parametrize("mode", ["read", "unread"])
+@pytest.mark.parametrize("acknowledged", [True, False])
+def test_a_memory_that_is_erased_without_a_new_name_is_a_fault_and_nothing_is_confirmed(
+    mode: str, acknowledged: bool
+) -> None:
+    wire, device = _wire(closed_cards=mode)
+    wire.open()
+    _deal(wire, device, 3)
+    for seen in wire.of(CardSeen) if acknowledged else ():
+        wire.acknowledge(seen)
+    wire.run(2 * REPEAT // MS)
+    device._kept.clear()  # the firmware does what the protocol forbids
+    device._sequence = 0
+    _deal(wire, device, 3)
+    wire.run(5 * REPEAT // MS)
+    assert device.unconfirmed() == 3, "each of them is kept by the shoe"
+    faults = [fault for fault in wire.of(DeviceFault) if fault.fault == "reset"]
+    assert "was taken before and comes as a new one" in faults[0].detail
+    assert len(wire.of(CardSeen)) == 3
+    device.erase()  # as it should be done: all is well again
+    device.restart()
+    _deal(wire, device, 2)
+    assert len(wire.of(CardSeen)) == 5
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+def test_another_shoe_with_the_same_memory_id_is_heard_from_its_first_card(swapped: bool) -> None:
+    options = {"committed": FIRST + 4, "committed_serial": "SHOE-0009" if swapped else "SHOE-0001"}
+    wire, device = _wire(**options)
+    for _ in range(6):
+        device.slide(0)
+    wire.open()
+    wire.run(100)
+    assert _cards(wire) == (DECK[:6] if swapped else DECK[5:6])
+
+
+def test_a_shoe_that_is_changed_while_we_run_is_heard_from_its_first_card() -> None:
+    wire, device = _wire()
+    wire.open()
+    _deal(wire, device, 3)
+    for seen in wire.of(CardSeen):
+        wire.acknowledge(seen)
+    device._who = ("FS-1", "SHOE-0002", "1.0.0")
+    device._kept.clear()
+    device._sequence = 0
+    device.restart()
+    _deal(wire, device, 2)
+    assert _cards(wire) == DECK[:5]
+    assert [up.serial for up in wire.of(DeviceUp)] == ["SHOE-0001", "SHOE-0002"]
+
+
 def test_cards_confirmed_to_somebody_else_are_reported_as_lost() -> None:
     wire, device = _wire()
     wire.open()
