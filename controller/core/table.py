@@ -48,6 +48,8 @@ class Table:
         self.setup = setup
         self.session = Session(setup)
         self._sensing: Sensing = _sensing(setup)
+        self._up: set[str] = set()
+        """The devices that have answered since this table was made: what a record says of one may be long past."""
 
     @classmethod
     def restore(cls, setup: Setup, records: Iterable[Record]) -> "Table":
@@ -95,6 +97,10 @@ class Table:
             return  # sent again because its acknowledgement got lost; it is on record already
         for fact in self._sensing.feed(reading, at, self.session.state):
             self.session.judge(fact)
+        if isinstance(reading, DeviceUp):
+            self._up.add(reading.device)
+        elif isinstance(reading, DeviceLost):
+            self._up.discard(reading.device)
         if isinstance(reading, DeviceUp | DeviceLost | DeviceFault | DeviceCleared):
             system.device(self.session.out, reading)
         elif isinstance(reading, DeviceConflict):
@@ -113,6 +119,14 @@ class Table:
             for one in conditions.missing(out)
         ]
 
+    def _devices(self) -> dict[str, str]:
+        """``up``: it has answered; ``lost``: it does not; ``unknown``: nothing was heard of it since the start."""
+        known = {*self.session.state.devices, *(device.name for device in self.setup.devices)}
+        return {name: "up" if name in self._up else self._not_up(name) for name in sorted(known)}
+
+    def _not_up(self, name: str) -> str:
+        return "lost" if name in self.session.state.lost else "unknown"
+
     def status(self) -> dict[str, Any]:
         """A JSON-shaped picture for the people at the table. Never a closed card."""
         state = self.session.state
@@ -129,7 +143,7 @@ class Table:
                 {"incident": i.id, "code": i.code, "kind": i.kind, "holds": i.holds, "proposed": i.proposed}
                 for i in state.incidents.values()
             ],
-            "devices": {name: "lost" if name in state.lost else "up" for name in sorted(state.devices)},
+            "devices": self._devices(),
             "missing": self._missing(),
             "hand": None,
         }

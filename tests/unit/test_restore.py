@@ -24,8 +24,10 @@ from controller.core.facts import (
     TrayCounted,
     Undone,
 )
-from controller.core.inputs import Command
+from controller.core.inputs import Command, Input
 from controller.core.session import Session
+from controller.core.table import Table
+from drivers.readings import DeviceLost, DeviceUp
 from tests.felt import HR, RS, Felt, setup, through_json
 
 DECISIONS = st.builds(
@@ -152,3 +154,18 @@ def test_t_ms_goes_on_after_a_restart() -> None:
     records = session.apply(Declared("call"), 5, 5)  # another boot: the monotonic clock starts anew
     assert records[0].data["t_ms"] == before
     assert records[0].data["n"] == felt.records[-1].data["n"] + 1
+
+
+def test_a_device_is_unknown_after_a_restart_until_it_answers() -> None:
+    table = Table(setup(unit=1))
+    names = [device.name for device in table.setup.devices]
+    assert set(table.status()["devices"].values()) == {"unknown"}
+    up = DeviceUp(names[0], 1, "shoe", "FS-1", "S", "1", "usb")
+    records = table.feed(Input(1, 1, 1, up))
+    assert table.status()["devices"][names[0]] == "up"
+    again = Table.restore(setup(unit=1), records)
+    assert again.status()["devices"][names[0]] == "unknown"
+    again.feed(Input(2, 2, 2, DeviceLost(names[0], 2, "unplugged", "usb")))
+    assert again.status()["devices"][names[0]] == "lost"
+    again.feed(Input(3, 3, 3, up))
+    assert again.status()["devices"][names[0]] == "up"
