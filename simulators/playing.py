@@ -1,5 +1,6 @@
 """Plays one case on a stage: a recorded hand or a scenario, and says what became of it."""
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,16 +13,31 @@ from simulators.dealer_rfid import keys_at
 from simulators.errors import ProductFailure
 from simulators.judge import MS, Performed
 from simulators.plan import Plan
-from simulators.scripts.acts import Act, Attest, Check, ReplaceChips, Script, Slide
+from simulators.scripts.acts import (
+    Act,
+    Attest,
+    Check,
+    DeviceAct,
+    Flicker,
+    LiftCards,
+    OtherDeck,
+    ReplaceChips,
+    Script,
+    Slide,
+    SystemAct,
+)
 from simulators.scripts.matching import matches
 from simulators.scripts.scenario import Scenario
 from simulators.scripts.steps import Step
-from simulators.seen import Seen
+from simulators.seen import Seen, hand_seen, hands
 from simulators.through.stage import Stage
 from simulators.verdict import Case
 
 ANSWER_MS = 20_000
 """How long the table may take to close a hand or itself once everything has been done."""
+KILLS = 3
+"""So often a process is killed where a scenario asks for a kill after every step: a sample of the same points."""
+REST_MS = 4000
 SPREAD_MS = 3000
 MOST_ATTEMPTS = 5
 
@@ -34,10 +50,20 @@ def play_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, s
         stage.perform(act)
         if isinstance(act, Attest) and plan.reads == "field":
             until_attested(stage)
+    done_at = stage.now
     stage.until(lambda: told(stage, "hand.closed", "hand.voided"), ANSWER_MS)
+    case.added_ms = _added(stage, done_at)
     close_table(plan, stage)
-    case.lines += stage.end()
+    ended = stage.end()
+    case.changed += len(ended)
+    case.lines += ended
     judge_hand(script, acts, departed, plan, stage, case)
+
+
+def _added(stage: Stage, done_at: int) -> int:
+    """How long the table took to close the last hand after ``done_at``, in its own ms."""
+    closed = [event.at for event in stage.seen if event.type == "hand.closed"]
+    return round(max(0, closed[-1] - done_at) * stage.speed / MS) if closed else 0
 
 
 def until_attested(stage: Stage) -> None:
@@ -64,12 +90,18 @@ def judge_hand(script: Script, acts: Sequence[Act], departed: bool, plan: Plan, 
     keys = keys_at if plan.kind == "rfid" else keys_of
     case.keys = sum(len(keys(act, plan.stakes.unit)) for act in acts)
     case.compared = not departed
+    case.table = plan.kind
     case.lines += lines
     case.notes += notes
+    case.wrong = len(lines)
+    case.needless_holds = case.incidents.total()
     case.lines += [f"incident {code} was opened" for code in case.incidents]
     named = house_breaches(plan.rules) | (set(ids("stack_differs", plan.rules.family)[:1]) if plan.dead else set())
+    case.needless_breaches = sum(count for code, count in case.breaches.items() if code not in named)
     case.lines += [f"breach {code} was noted" for code in case.breaches if code not in named]
-    case.lines += always(stage)
+    broken = always(stage)
+    case.changed += len(broken)
+    case.lines += broken
 
 
 def house_breaches(rules: Profile) -> set[str]:
@@ -95,9 +127,9 @@ def always(stage: Stage) -> list[str]:
 
 
 class ScenarioRun:
-    """One scenario on one stage."""
+    """One scenario on one stage. ``kills``: the daemon is killed after some of the steps and started again."""
 
-    def __init__(self, scenario: Scenario, plan: Plan, stage: Stage) -> None:
+    def __init__(self, scenario: Scenario, plan: Plan, stage: Stage, *, kills: bool = False) -> None:
         self.scenario = scenario
         self.plan = plan
         self.stage = stage
@@ -105,30 +137,69 @@ class ScenarioRun:
         self.performed: dict[str, Performed] = {}
         self.lines: list[str] = []
         self.began = stage.now
+        steps = range(1, len(scenario.steps))
+        dice = random.Random(f"kills/{plan.seed}")
+        self._kill_before = set(dice.sample(steps, min(KILLS, len(steps)))) if kills else set()
 
     def play(self, case: Case, progress: Callable[[Step], Any] | None = None) -> None:
         """Perform all steps, end the table, and judge. ``progress`` is told each step before it happens."""
         scenario, stage = self.scenario, self.stage
         deadline = time.monotonic() + scenario.run.timeout_s
-        for step in scenario.steps:
+        for number, step in enumerate(scenario.steps):
+            if number in self._kill_before:
+                self._kill()
             if time.monotonic() > deadline:
                 raise ProductFailure(f"step {step.id} was not reached within {scenario.run.timeout_s} s")
             if progress is not None:
                 progress(step)
             self._step(step)
+        done_at = stage.now
         if scenario.close:
             stage.until(lambda: not hand_open(stage.seen), ANSWER_MS)
+            case.added_ms = _added(stage, done_at)
             close_table(self.plan, stage)
         else:
             stage.pause(2000)
-        case.lines += stage.end()
+        changed = stage.end()
         seen = stage.seen
+        changed += always(stage) if scenario.close else invariants.after_final(seen)
         verdict.count(case, seen)
+        final = judge.final(seen, scenario.final) + self._counted()
+        leaked = [line for line in final if line.startswith("final.sealed")]
+        unexpected = invariants.unexpected(seen, scenario.expects)
+        holds = sum(line.startswith("unexpected incident.opened") for line in unexpected)
+        case.table, case.faulted = self.plan.kind, _faulted(scenario)
+        case.needless_holds += holds
+        case.needless_breaches += len(unexpected) - holds
+        case.wrong += len(final) - len(leaked)
+        case.leaked += len(leaked)
+        case.changed += len(changed)
+        keys = keys_at if self.plan.kind == "rfid" else keys_of
+        case.keys += sum(len(keys(act, self.plan.stakes.unit)) for step in scenario.steps for act in step.acts)
         case.lines += self.lines
         case.lines += judge.judge(seen, self.performed, scenario.expects, scenario.nevers, self.began)
-        case.lines += judge.final(seen, scenario.final)
-        case.lines += invariants.unexpected(seen, scenario.expects)
-        case.lines += always(stage) if scenario.close else invariants.after_final(seen)
+        case.lines += [*final, *unexpected, *changed]
+
+    def _counted(self) -> list[str]:
+        """Where the rig has counted every chip: what the table says of the stacks must be what lies there."""
+        tokens = self.stage.tokens
+        played = hands(self.stage.seen)
+        if tokens is None or not self.scenario.final.conserved or not played:
+            return []
+        found = []
+        if tokens.total() != self.plan.tokens.total():
+            found.append("final.conserved: chips have come or gone")
+        for seat, stack in hand_seen(self.stage.seen, played[-1]).stacks.items():
+            if (lies := tokens.worth(f"stack:{seat}")) != stack:
+                found.append(f"final.conserved: seat {seat} has {stack} by the table, and {lies} lie before it")
+        return found
+
+    def _kill(self) -> None:
+        """``kill -9`` while nothing moves: what is done by then is on record."""
+        self.stage.pause(REST_MS)
+        for what in ("daemon.kill", "daemon.start"):
+            self.stage.perform(SystemAct(what))
+        self.stage.pause(REST_MS)
 
     def _step(self, step: Step) -> None:
         stage = self.stage
@@ -154,6 +225,12 @@ class ScenarioRun:
             last = max((performed.began for performed in self.performed.values()), default=self.began)
             if not stage.until(lambda: _came(stage.seen, when.event, when.match, last), when.timeout_ms):
                 self.lines.append(f"step {step.id}: {when.event} did not come within {when.timeout_ms} ms")
+
+
+def _faulted(scenario: Scenario) -> bool:
+    """Whether the scenario makes something go wrong."""
+    ours = (DeviceAct, SystemAct, Flicker, LiftCards, OtherDeck)
+    return scenario.killed or any(isinstance(act, ours) for step in scenario.steps for act in step.acts)
 
 
 def close_table(plan: Plan, stage: Stage) -> None:

@@ -16,7 +16,7 @@ from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
-from simulators import faulted, playing, report
+from simulators import faulted, night, playing, report
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.faulted import Faults
 from simulators.layout import Kind
@@ -55,7 +55,7 @@ class Ask:
 def main(arguments: Sequence[str]) -> int:
     """The command. Returns an exit code of scenarios.md section 7."""
     parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
-    parser.add_argument("paths", nargs="+", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
     parser.add_argument("--through", choices=WAYS, default="facts")
     parser.add_argument("--table", choices=("shoe", "rfid"), help="only this kind (recorded hands: shoe)")
     parser.add_argument("--reads", choices=("perfect", "field"), default="perfect", help="how well antennas read")
@@ -67,18 +67,28 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="draws unknown cards and pauses")
     parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
     parser.add_argument("--faults", metavar="seed=N,rate=R", help="strike so many recorded hands with a fault each")
+    parser.add_argument("--night", type=Path, metavar="FILE", help="play its cases and hold them to its budgets")
     asked = parser.parse_args(arguments)
+    if not asked.paths and asked.night is None:
+        parser.error("give files or folders, or --night")
     try:
         faults = Faults.read(asked.faults) if asked.faults else None
         ask = Ask(asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads, faults)
         house(ask.profile)
-        cases = run(find(asked.paths, asked.limit, ask.table), ask, asked.ledger, asked.jobs, quiet=asked.json)
+        plan = night.read(asked.night) if asked.night else None
+        found = find(asked.paths or (plan.cases if plan else ()), asked.limit, ask.table)
+        if plan is not None:
+            found = [found[number] for number in night.shuffled(plan, len(found))]
+        cases = run(found, ask, asked.ledger, asked.jobs, quiet=asked.json)
     except (ScriptError, BadConfiguration) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
     (report.as_json if asked.json else report.as_table)(cases, sys.stdout)
+    broken = night.over(plan, cases) if plan is not None else []
+    sys.stderr.writelines(f"over budget: {line}\n" for line in broken)
     code = exit_code(cases)
-    return Exit.BUDGET if code == Exit.PASSED and not faulted.within_budget(cases) else code
+    kept = faulted.within_budget(cases) and not broken
+    return Exit.BUDGET if code == Exit.PASSED and not kept else code
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +244,15 @@ def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     script = scenario.load(one.path, one.pick)
     plan = replace(of_scenario(script), reads=ask.reads if script.table == "rfid" else "perfect")
-    if script.killed and ask.through != "virtual":
-        raise NotRunnable("restoring the table after every record is done in one process: rehearse through virtual")
+    if script.killed and ask.through == "facts":
+        raise NotRunnable("kill_after: there is nothing to kill without devices; rehearse through virtual or wires")
     for need in script.run.needs:
         if need not in HAS[ask.through]:
             raise NotRunnable(f"needs {need}, which {ask.through} has not got")
     for _ in range(script.run.repeat):
         with _stage(plan, ask, journal, ledger, ask.speed or script.run.speed, killed=script.killed) as stage:
-            playing.ScenarioRun(script, plan, stage).play(case)
+            kills = script.killed and ask.through == "wires"
+            playing.ScenarioRun(script, plan, stage, kills=kills).play(case)
 
 
 @contextmanager

@@ -40,6 +40,18 @@ class Case:
     ms: int = 0
     compared: bool = True
     command: str = ""
+    table: str = "shoe"
+    faulted: bool = False
+    """Whether something was made to go wrong: a device, the system, or a tag."""
+    needless_holds: int = 0
+    needless_breaches: int = 0
+    wrong: int = 0
+    """Lines that say that a result is not what it must be."""
+    changed: int = 0
+    """Lines that say that events are lost, changed or out of order."""
+    leaked: int = 0
+    added_ms: int = 0
+    """How long the table still needed, by its own clock, when everything had been done until the hand was closed."""
     fault: str = ""
     """The kind of fault that struck the hand, and """
     fate: str = ""
@@ -57,6 +69,9 @@ class Case:
             "hands": self.hands,
             "events": self.events,
             "ms": self.ms,
+            "table": self.table,
+            "keys": self.keys,
+            "added_ms": self.added_ms,
             "compared": self.compared,
         } | ({"fault": self.fault, "fate": self.fate} if self.fault else {})
 

@@ -14,6 +14,7 @@ from simulators.errors import ScriptError, SimulatorError
 from simulators.plan import SITE, TABLE, Plan
 from simulators.scripts.acts import Act, Order, Rule
 from simulators.seen import Seen, of_body, of_record
+from simulators.tokens import Tokens
 
 MS = 1_000_000
 DAY = 86_400_000_000_000
@@ -47,6 +48,14 @@ class Stage(Protocol):
         """Every event so far, in the order it came."""
 
     @property
+    def speed(self) -> float:
+        """How many times faster than the rig's clock the table's time runs."""
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Where every chip and card lies by the rig's own count; ``None`` where nothing is counted."""
+
+    @property
     def whole(self) -> bool:
         """Whether ``seen`` has the ledger from its beginning; else an earlier table has written to it."""
 
@@ -75,7 +84,7 @@ class Journal:
         self.path = path
         auditor, signing = Path(f"{path}.card-key"), Path(f"{path}.signing-key")
         create_auditor_key(auditor, Path(f"{auditor}.pub"))
-        create_signing_key(signing, Path(f"{signing}.pub"))
+        create_signing_key(signing, Path(f"{signing}.pub"), test=True)
         keys = Keys.load(
             device=Path(f"{path}.device-key"), auditor=Path(f"{auditor}.pub"), signing=signing, create=True
         )
@@ -138,6 +147,16 @@ class Inside:
     def seen(self) -> Sequence[Seen]:
         """Every event so far."""
         return self._seen
+
+    @property
+    def speed(self) -> float:
+        """The fake clock is the table's."""
+        return 1.0
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Nothing lies anywhere but in a table with antennas."""
+        return None
 
     def next_seed(self) -> bytes:
         """The seed of the next hand."""

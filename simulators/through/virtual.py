@@ -8,6 +8,7 @@ from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
 from drivers.readings import Reading, TagsSeen
 from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift
+from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import RigError
 from simulators.gestures import MODELS, perform
 from simulators.hardware.device import Device
@@ -15,6 +16,7 @@ from simulators.plan import Plan
 from simulators.rigs import VirtualWire
 from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
 from simulators.through.stage import MS, NOISE, Inside, Journal, NotRunnable, bursts, command_of
+from simulators.tokens import Tokens
 
 READY_MS = 5000
 
@@ -41,6 +43,11 @@ class VirtualStage(Inside):
         self._start(Table(self._setup), "start")
         for order in plan.opening():
             self.perform(order)
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Where everything lies by the dealer's count."""
+        return self._dealer.tokens if isinstance(self._dealer, AntennaDealer) else None
 
     def pause(self, ms: int) -> None:
         """Let time pass, and all that is due in it happen."""

@@ -11,6 +11,7 @@ from controller.contract.topics import Source, Topics
 from simulators import config
 from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
 from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift
+from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import ProductFailure
 from simulators.gestures import FILLER
 from simulators.layout import Layout
@@ -22,6 +23,7 @@ from simulators.seen import Seen
 from simulators.subscriber import Subscriber
 from simulators.through.lost import Performed
 from simulators.through.stage import NOISE, bursts, command_of
+from simulators.tokens import Tokens
 
 DEVICES_S = 15.0
 DELIVERED_S = 20.0
@@ -93,6 +95,16 @@ class WiresStage:
     def now(self) -> int:
         """The monotonic clock."""
         return time.monotonic_ns()
+
+    @property
+    def speed(self) -> float:
+        """The daemon's time runs so much faster."""
+        return float(self._speed)
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Where everything lies by the dealer's count."""
+        return self._dealer.tokens if isinstance(self._dealer, AntennaDealer) else None
 
     @property
     def seen(self) -> Sequence[Seen]:
