@@ -10,7 +10,7 @@ from controller.core.cards import DECK
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.core.rules.profile import Profile
-from controller.core.setup import Limits
+from controller.core.setup import Limits, Setup
 from tests.felt import Felt, setup
 
 CHIPS = [{"denomination": 1, "count": 5000}]
@@ -38,6 +38,13 @@ class House(Felt):
     ) -> None:
         made = setup(profile=replace(profile(name), **change))
         super().__init__(replace(made, seats=seats, limits=limits or made.limits, kind=kind))
+
+    @classmethod
+    def of(cls, made: Setup) -> Self:
+        """A felt of a setup that a test has changed."""
+        felt = cls.__new__(cls)
+        Felt.__init__(felt, made)
+        return felt
 
     def by(self, staff: str, role: str, name: str, reason: str = "test", /, **args: Any) -> list[Record]:
         return self.do(Command(name, args, staff, role, reason))

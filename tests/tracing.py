@@ -22,7 +22,7 @@ from tests.marks import ID
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "config" / "rules" / "bindings.csv"
-TABLES = ("breaches.py", "codes.py", "moments.py", "attesting.py")
+TABLES = ("breaches.py", "codes.py", "moments.py")
 """Modules whose text lists rules; that a rule stands there binds nothing."""
 SIDES = {"broken": "broken", "kept": "kept", "shows": "shown"}
 
@@ -125,8 +125,10 @@ def _innermost(spans: list[tuple[int, int, str]], line: int, module: str) -> str
 def tests() -> Iterator[Binding]:
     """What the decorators of ``tests.marks`` say, on functions and in the marks of single parameters."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        source = path.read_text(encoding="utf-8")
+        if "tests.marks" not in source:
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 test = f"{path.relative_to(ROOT)}::{node.name}"
                 for call in (c for decorator in node.decorator_list for c in ast.walk(decorator)):

@@ -8,10 +8,12 @@ import pytest
 from controller.core.facts import BoxDecided, CardsMoved, Finished, Shown, StakeLies, Undone
 from controller.core.setup import Chipset, Denomination
 from tests.boxes import Boxes, setup
+from tests.marks import broken, kept, shows
 
 # --- cards in the hands of players -----------------------------------------------------------------------------
 
 
+@broken("LT-2.4")
 def test_lt_2_4_a_dark_box_is_lifted() -> None:
     felt = Boxes().open([1, 2], {1: "p-1", 2: "p-1"}).bet(1).bet(2, play=1000).deal()
     felt.do(CardsMoved(1, "lifted"))  # LT-7.2: until PLAY is placed
@@ -25,18 +27,21 @@ def test_lt_2_4_a_dark_box_is_lifted() -> None:
     felt.act("1k")
 
 
+@broken("LT-7.1")
 def test_lt_7_1_cards_leave_the_table() -> None:
     felt = Boxes().open([1]).bet(1).deal()
     felt.do(CardsMoved(1, "away"))
     assert felt.broken() == ["LT-7.1"]
 
 
+@broken("LT-10.1")
 def test_lt_10_1_cards_are_touched_after_play() -> None:
     felt = Boxes().open([1, 2]).bet(1).bet(2).deal().act("1p3000")
     felt.do(CardsMoved(1, "touched"))
     assert felt.broken() == ["LT-10.1"]
 
 
+@broken("LT-7.3")
 def test_lt_7_3_cards_are_not_put_under_play() -> None:
     felt = Boxes().open([1, 2]).bet(1).bet(2).deal().act("1p3000")
     felt.do(CardsMoved(1, "not_under_play"))
@@ -75,6 +80,7 @@ def play(felt: Boxes, words: str) -> Boxes:
     return felt
 
 
+@kept("LT-8.1")
 @pytest.mark.parametrize("word", ["1p3000", "1p4000", "1k", "1f"])
 def test_lt_8_1_what_the_first_decision_allows(word: str) -> None:
     felt = Boxes().open([1, 2]).bet(1).bet(2).deal().act(word)
@@ -96,12 +102,16 @@ def test_the_least_play_and_the_next_box_need_not_be_named() -> None:
     ]
 
 
+@broken("LT-A11")
+@shows("LT-A11")
 def test_lt_a11_a_house_that_allows_no_early_fold() -> None:
     felt = Boxes(setup(house={"early_fold": False})).open([1, 2]).bet(1).bet(2).deal()
     felt.do(BoxDecided("fold", 1))
     assert felt.broken() == ["LT-A11"]
 
 
+@broken("LT-2.5", "LT-A7")
+@shows("LT-A7")
 def test_lt_a7_a_dark_box_decides_nothing() -> None:
     felt = Boxes().open([1, 2]).bet(1).bet(2, play=1000).deal()
     for kind in ("check", "play", "fold"):
@@ -110,6 +120,7 @@ def test_lt_a7_a_dark_box_decides_nothing() -> None:
     assert felt.coup.waiting(1) == (1,)
 
 
+@broken("LT-8.2")
 def test_lt_8_2_a_placed_play_is_topped_up() -> None:
     felt = Boxes().open([1, 2]).bet(1).bet(2).deal()
     felt.lay(1, "play", 3000)
@@ -126,6 +137,7 @@ def test_lt_8_2_a_placed_play_is_topped_up() -> None:
     assert felt.broken() == ["LT-8.2"]
 
 
+@broken("LT-10.1")
 def test_lt_10_1_a_later_play_is_touched() -> None:
     felt = Boxes().open([1, 2]).bet(1).bet(2).deal().act("1k", "2k").board(3)
     felt.lay(1, "play", 2000)
@@ -187,6 +199,7 @@ def test_premature_cards_that_a_person_lets_stand() -> None:
     assert felt.coup.waiting(felt.coup.decision) == (1, 2)
 
 
+@broken("LT-9.3")
 def test_lt_9_3_the_dealer_before_all_have_decided() -> None:
     felt = play(Boxes().open([1, 2]).bet(1).bet(2).deal(), "1k 2k F 1k 2k R 1p")
     felt.show()
@@ -197,6 +210,7 @@ def test_lt_9_3_the_dealer_before_all_have_decided() -> None:
     assert felt.all("dealer.revealed")
 
 
+@shows("LT-A9")
 def test_lt_a9_common_cards_that_lie_face_down() -> None:
     felt = Boxes(setup(house={"board": "predealt"})).open([1]).bet(1).deal().board(5)
     assert not felt.all("card.opened")
@@ -216,6 +230,7 @@ def test_a_fourth_card_on_the_flop_is_premature() -> None:
     assert felt.broken() == ["LT-9.1"]
 
 
+@broken("LT-4.2")
 def test_lt_4_2_a_box_with_trips_before_the_dealer() -> None:
     felt = play(Boxes().open([1]).bet(1, trips=500).deal(), "1k F 1k R 1p")
     felt.show(1)
@@ -236,6 +251,8 @@ def settled(felt: Boxes) -> Boxes:
     return felt.show().show(1)
 
 
+@shows("LT-10.2", "LT-10.4", "LT-10.5", "LT-4.1")
+@kept("LT-4.1", "LT-10.3", "LT-10.4", "LT-10.5")
 def test_lt_10_2_to_10_5_a_round_on_the_dealers_word() -> None:
     felt = Boxes().open([1])
     for spot, amount in (("ante", 1000), ("blind", 1000), ("trips", 500)):
@@ -290,6 +307,7 @@ def test_i_19_too_much_is_paid_when_all_was_right() -> None:
     assert felt.all("hand.closed")
 
 
+@broken("LT-10.3")
 def test_lt_10_3_a_lost_stake_that_is_not_taken() -> None:
     felt = Boxes().open([1]).bet(1).deal("2s Ah 7d Ac Kh 9c Ts 4d 3h")
     play(felt, "1k F 1k R 1p").show().show(1)
@@ -303,6 +321,8 @@ def test_lt_10_3_a_lost_stake_that_is_not_taken() -> None:
     assert felt.all("hand.closed")[0]["result"]["house_net"] == 3000
 
 
+@broken("LT-A10")
+@shows("LT-A10")
 def test_a10_done_before_a_box_is_open() -> None:
     felt = play(Boxes().open([1]).bet(1).deal(), "1k F 1k R 1p").show()
     felt.done()
@@ -313,6 +333,7 @@ def test_a10_done_before_a_box_is_open() -> None:
     assert felt.all("box.revealed")
 
 
+@shows("LT-A4")
 def test_lt_a4_all_give_up() -> None:
     """Without a TRIPS the round is over at once; with one that is settled the cards come all the same."""
     felt = Boxes().open([1])
@@ -344,6 +365,8 @@ def test_a_folded_box_shows_its_cards_only_for_trips() -> None:
     assert felt.all("hand.closed")[0]["result"]["house_net"] == 4000 - 3500
 
 
+@kept("LT-1.1")
+@shows("LT-A12")
 def test_colour_and_luck_chips_are_told_by_their_class() -> None:
     chips = [Denomination("c500", 500), Denomination("luck", 500, "promo")]
     felt = Boxes(setup(chips=chips, house={"luck_on_win": "taken"})).open([1])
@@ -360,6 +383,7 @@ def test_colour_and_luck_chips_are_told_by_their_class() -> None:
     assert box["house_net"] == -1500
 
 
+@broken("LT-1.1")
 def test_lt_1_1_a_chip_that_nobody_can_value() -> None:
     felt = Boxes(setup(chipset=Chipset("test", (Denomination("c500", 500),)))).open([1])
     felt.do(StakeLies(1, "ante", 0, strange=1))

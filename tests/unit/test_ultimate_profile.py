@@ -8,6 +8,7 @@ import pytest
 from controller import profiles
 from controller.core.rules.ultimate.house import NotQualified
 from controller.faults import BadConfiguration
+from tests.marks import shows
 from tests.unit.test_ultimate_settlement import BLIND, TRIPS
 
 CHOICES: dict[str, Any] = {
@@ -20,6 +21,7 @@ CHOICES: dict[str, Any] = {
 }
 
 
+@shows("LT-A1", "LT-A2", "LT-A4")
 def test_the_literal_profile_leaves_the_choices_open() -> None:
     rules = profiles.load("lt_uth").ultimate
     assert rules is not None

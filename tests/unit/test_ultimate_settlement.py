@@ -7,6 +7,7 @@ import pytest
 
 from controller.core.rules.ultimate.house import NotQualified, PayTable, PayTables, Switches
 from controller.core.rules.ultimate.settlement import Played, Settled, settle
+from tests.marks import shows
 
 TRIPS = PayTable(
     "lt",
@@ -72,6 +73,7 @@ VECTORS: dict[str, tuple[str, str, str, int | None, int, dict[str, int]]] = {
 }
 
 
+@shows("LT-4.1", "LT-5.1", "LT-9.4", "LT-9.6", "LT-10.2", "LT-10.3", "LT-10.4", "LT-10.5", "LT-A15")
 @pytest.mark.parametrize("name", VECTORS)
 def test_vector(name: str) -> None:
     own, dealer, board, play, trips, expected = VECTORS[name]
@@ -82,6 +84,7 @@ def test_vector(name: str) -> None:
     assert settled.returned == settled.stake - settled.house_net
 
 
+@shows("LT-A2")
 @pytest.mark.parametrize("ante", ["push", "settle"])
 @pytest.mark.parametrize("play", ["push", "settle"])
 @pytest.mark.parametrize("blind", ["push", "settle"])
@@ -116,6 +119,7 @@ def test_9_7_not_qualified_and_a_tie(reading: Any) -> None:
     assert nets(settled) == {"ante": 0, "play": 0, "blind": 0, "trips": -500}
 
 
+@shows("LT-A13")
 @pytest.mark.parametrize(
     ("ante", "unit", "pays", "left"), [(1001, 1, 1501, 0), (1001, 5, 1500, 1), (1500, 500, 2000, 250), (1, 1, 1, 0)]
 )
@@ -130,6 +134,7 @@ def test_9_7_odd_ante_with_three_to_two(ante: int, unit: int, pays: int, left: i
     assert settled.rounding_left == int(sum(line.left for line in settled.lines)) >= left
 
 
+@shows("LT-A4")
 @pytest.mark.parametrize(("fold_trips", "net"), [("lost", -500), ("settled", 3500)])
 def test_9_7_folded_with_a_trips_that_would_pay(fold_trips: Any, net: int) -> None:
     """LT-A4 with a flush in the folded hand."""
@@ -144,6 +149,7 @@ def test_a_folded_box_without_trips_needs_no_cards() -> None:
     assert settled.house_net == 2000
 
 
+@shows("LT-A3", "LT-9.5", "LT-A17")
 def test_lt_a3_equal_fives_tie_whatever_the_other_cards() -> None:
     settled = settle(Played(1000, 1000, 4000, 0, cards("As Ah")), cards("2c 3d"), cards("Kd Qd Jd Td 9d"), LOST, TABLES)
     assert settled.against == "tie"
@@ -158,6 +164,7 @@ def test_the_limit_of_a_box_takes_from_the_longest_odds_first() -> None:
     assert nets(settled) == {"ante": 1000, "blind": 70_000, "play": 4000, "trips": 25_000}
 
 
+@shows("LT-A12")
 @pytest.mark.parametrize(("reading", "net"), [("returned", 1000), ("taken", 600)])
 def test_lt_a12_a_winning_stake_of_luck_chips(reading: Any, net: int) -> None:
     box = Played(1000, 1000, 1000, 0, cards("Kd 7c"), luck={"ante": 400})

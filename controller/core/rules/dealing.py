@@ -106,7 +106,7 @@ def open_street(out: Out, hand: Hand) -> None:
 
 
 def close_round(out: Out, hand: Hand) -> None:
-    """The round is over: what nobody called goes back, the pots are told, and the hand goes on (CM-4, CM-5, BG-5.11)."""
+    """The round is over: the uncalled part goes back, the pots are told, the hand goes on (CM-4, CM-5, BG-5.11)."""
     showdown.return_uncalled(out, hand)
     following = "showdown" if hand.street == "river" else "board"
     if len(hand.live) == 1:

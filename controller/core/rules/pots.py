@@ -41,7 +41,7 @@ def layers(paid: Mapping[int, int], dead: int, live: Sequence[int]) -> list[Pot]
 
 
 def split(amount: int, winners: Sequence[int], unit: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Divide a pot among its winners, given in order from the left of the button (CM-6, HR-15.5, HR-A15, RS-9.6, C9).
+    """Divide a pot among its winners, given in order from the left of the button (CM-6, HR-15.5, HR-A15, RS-9.7, C9).
 
     Whole chips of the smallest value ``unit`` are shared evenly; odd chips go one each to the first winners left
     of the button, and nobody gets two. What is smaller than a chip stays with the first. Returns the shares and,

@@ -62,8 +62,8 @@ def best(game: str, own: Sequence[str], board: Sequence[str]) -> tuple[str, ...]
 
 
 def strength(game: str, own: Sequence[str], board: Sequence[str]) -> int:
-    """The rank of a hand on a whole board: any five of seven (HR-19.1, BG-3.5, RS-5.4), in Omaha two and three (RS-10.4).
+    """The rank of a hand on a whole board: any five of seven (HR-19.1, BG-3.5, RS-5.4); in Omaha two and three.
 
-    Board cards belong to everybody, and may be the whole hand (HR-12.3, RS-5.5); Omaha ranks alike (RS-10.3).
+    Board cards belong to everybody, and may be the whole hand (HR-12.3, RS-5.5); Omaha ranks alike (RS-10.3, RS-10.4).
     """
     return rank(best_omaha(tuple(own), tuple(board))) if game == "omaha" else rank((*own, *board))

@@ -13,7 +13,7 @@ def best(own: list[str], board: list[str]) -> Data:
 
 
 def dealer(coup: Coup) -> Data:
-    """The dealer's hand, and whether it has at least a pair (LT-10.2, LT-A15)."""
+    """The dealer's hand, which is nobody else's (LT-6.3), and whether it has at least a pair (LT-10.2, LT-A15)."""
     own = [slot.card for _, slot in coup.cards("dealer") if slot.card is not None]
     board = [card for card in coup.board if card is not None]
     return best(own, board) | {"qualified": qualifies(own, board)}

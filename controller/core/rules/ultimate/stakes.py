@@ -88,7 +88,7 @@ def _entry(out: Out, before: Box, fact: StakeLies) -> Problem | None:
 
 
 def _size(out: Out, box: Box, spot: Spot) -> Problem | None:
-    """Whether one stake has a size that the text and the table's sign allow."""
+    """Whether one stake has a size that the text and the table's sign allow; TRIPS need not equal ANTE (LT-3.3)."""
     rules, amount = house(out.setup), box.stake(spot)
     if spot in ("ante", "blind"):
         low, high = rules.ante_min or 1, rules.ante_max
