@@ -5,7 +5,7 @@ A keyed amount is only spoken: it waits for the chips and goes with them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from controller.core.facts import (
     CardCame,
@@ -20,6 +20,7 @@ from controller.core.facts import (
     StakePlaced,
     TrayCounted,
 )
+from controller.core.sensing.bets import Bets
 from controller.core.sensing.counting import tray_count, value
 from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.whereabouts import Move, Whereabouts
@@ -44,37 +45,11 @@ CARD_PLACES = ("seat:", "board", "burn", "muck")
 
 
 @dataclass(slots=True)
-class Spot:
-    """The bet spot of one seat: what was told of it, and what lay there before the round."""
-
-    told: int = 0
-    lay: frozenset[str] = frozenset()
-    movements: int = 0
-    changed_at: int | None = None
-    began: int | None = None
-    """When the first chip of the movement was seen here: what happened later is told later."""
-    due: int = 0
-    """When to look again, while ``changed_at`` is set."""
-    carried: frozenset[str] = frozenset()
-
-
-@dataclass(slots=True)
 class Attempt:
     """A finish that waits for the stacks to agree with the award."""
 
     since: int
     fact: Finished
-
-
-@dataclass(slots=True)
-class Round:
-    """Which round the spots belong to: with a new one, what lies on them is carried over."""
-
-    hand: str = ""
-    street: str = ""
-    betting: bool = False
-    turn: tuple[int, int | None] = (0, None)
-    spots: dict[int, Spot] = field(default_factory=dict)
 
 
 class RfidTable:
@@ -87,7 +62,7 @@ class RfidTable:
         self._where = Whereabouts(setup.timing.debounce_ms * MS, self._absent)
         self._keys: dict[str, Keys] = {}
         self._spoken: list[tuple[int, Declared]] = []
-        self._round = Round()
+        self._bets = Bets(setup, self._where)
         self._newest: dict[str, Evidence] = {}
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
@@ -180,7 +155,7 @@ class RfidTable:
         facts: list[Fact] = []
         for keys in self._keys.values():
             facts += self._key_facts(keys.tick(at), at)
-        self._follow(state)
+        self._bets.follow(state)
         for move in self._where.tick(at):
             self._moved(move, at, state)
         facts += self._told(at, state)
@@ -192,35 +167,13 @@ class RfidTable:
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
-        times += [self._where.deadline(), self._tray_due()]
-        times += [spot.due for spot in self._round.spots.values() if spot.changed_at is not None]
-        times.append(self._again)
+        times += [self._where.deadline(), self._tray_due(), *self._bets.deadlines(), self._again]
         times += [at + self._timing.spoken_ms * MS for at, _ in self._spoken]
         if self._finish is not None:
             times.append(self._finish.since + self._timing.payout_ms * MS)
         elif self._clear_since is not None:
             times.append(self._clear_since + self._timing.clear_ms * MS)
         return min((t for t in times if t is not None), default=None)
-
-    def _follow(self, state: State) -> None:
-        """A new round carries over what lies on the spots; a street's end makes their chips the pot's."""
-        hand = state.hand
-        name, street = (hand.id, hand.street) if hand is not None else ("", "")
-        betting = hand is not None and hand.phase in ("deal", "bet")
-        turn = (hand.actions, hand.to_act) if hand is not None else (0, None)
-        if turn != self._round.turn:
-            self._round.turn = turn
-            if turn[1] in self._round.spots:
-                self._round.spots[turn[1]].movements = 0  # a string is told from a new decision by the turn between
-        if (name, street, betting) == (self._round.hand, self._round.street, self._round.betting):
-            return
-        starts = name != self._round.hand and hand is not None
-        self._round = Round(name, street, betting, turn, self._round.spots if starts else {})
-        if not starts:
-            for seat in range(1, self._setup.seats + 1):
-                carried = self._where.at(f"bet:{seat}")
-                if carried:
-                    self._round.spots[seat] = Spot(carried=carried)
 
     # --- cards -----------------------------------------------------------------------------------------------
 
@@ -230,14 +183,9 @@ class RfidTable:
             if fact is not None:
                 self._later.append((move.since, fact))
             return
-        for place in (move.before, move.after):
-            if place is not None and place.startswith("bet:"):
-                spot = self._spot(int(place[4:]))
-                spot.changed_at, spot.due = at, at + self._timing.merge_ms * MS
-                if place == move.after:
-                    spot.began = move.since if spot.began is None else min(spot.began, move.since)
-            if place == "tray":
-                self._tray_since = at
+        self._bets.moved(move, at)
+        if "tray" in (move.before, move.after):
+            self._tray_since = at
 
     def _card_moved(self, card: str, move: Move, at: int, state: State) -> Fact | None:
         """What a card says by where it came to rest; nothing where it belongs to no place of the deal."""
@@ -270,9 +218,6 @@ class RfidTable:
 
     # --- chips -----------------------------------------------------------------------------------------------
 
-    def _spot(self, seat: int) -> Spot:
-        return self._round.spots.setdefault(seat, Spot())
-
     def stacks(self) -> tuple[tuple[int, int], ...]:
         """The counted stacks of the seats whose antenna has been read, and on which nothing is just arriving."""
         places = {seat: f"stack:{seat}" for seat in range(1, self._setup.seats + 1)}
@@ -283,81 +228,40 @@ class RfidTable:
         )
 
     def _told(self, at: int, state: State) -> list[Fact]:
-        """What is due to be told, in the order in which it happened: nothing passes chips that came before it.
+        """What is due to be told, in the order in which it happened: nothing passes what came before it.
 
         One stake at a time: what comes after it depends on what the rules make of it.
         """
-        ready, waiting = self._spots_at_rest(at)
-        spots = self._round.spots
+        bets = self._bets
+        ready, moving = bets.at_rest(at)
+        cards = self._where.eldest_arrival(self._card_places)
+        waiting = min(moving if cards is None else [*moving, cards], default=None)
         facts: list[Fact] = []
-        self._again = None
         later = sorted(self._later, key=lambda one: one[0])
         while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
-            seat = min(ready, key=lambda seat: spots[seat].began or 0, default=0)
-            since = min(later[0][0] if later else END, spots[seat].began or 0 if seat else END)
+            seat = min(ready, key=bets.began, default=0)
+            since = min(later[0][0] if later else END, bets.began(seat) if seat else END)
             if waiting is not None and since > waiting:
                 break
-            if seat and since == (spots[seat].began or 0):
+            if seat and since == bets.began(seat):
                 ready.remove(seat)
-                facts += self._settled(seat, state)
+                facts += self._stake(seat, state)
             else:
                 facts.append(later.pop(0)[1])
         self._later = later
-        if waiting is None and (later or ready):
-            self._again = at
+        self._again = at if waiting is None and (later or ready) else None
         for seat in ready:
-            spots[seat].due = at if waiting is None else at + AGAIN
+            bets.postpone(seat, at if waiting is None else at + AGAIN)
         return facts
 
-    def _spots_at_rest(self, at: int) -> tuple[list[int], int | None]:
-        """Spots on which nothing has moved for ``merge_ms``: one movement of chips is one stake.
-
-        Also since when the eldest of the movements has been going on that are not over yet, of chips or of cards.
-        """
-        ready: list[int] = []
-        cards = self._where.eldest_arrival(self._card_places)
-        waiting = [] if cards is None else [cards]
-        for seat in range(1, self._setup.seats + 1):
-            place, spot = f"bet:{seat}", self._round.spots.get(seat)
-            arriving = self._where.arriving_since(place)
-            if arriving is not None:
-                waiting.append(arriving)
-            if spot is None or spot.changed_at is None:
-                continue
-            if arriving is not None:
-                spot.changed_at = at
-            rested, merge, patience = at - spot.changed_at, self._timing.merge_ms * MS, self._timing.in_flight_ms * MS
-            # Chips that have left the stack and are not here yet: the movement is not complete.
-            if rested >= merge and (rested >= patience or not self._where.doubted(f"stack:{seat}")):
-                ready.append(seat)
-                continue
-            spot.due = spot.changed_at + (patience if rested >= merge else merge)
-            if spot.began is not None:
-                waiting.append(spot.began)
-        return ready, min(waiting, default=None)
-
-    def _settled(self, seat: int, state: State) -> list[Fact]:
-        """One spot at rest: what its chips come to, if that is new."""
-        spot = self._round.spots[seat]
-        lying = self._where.at(f"bet:{seat}")
-        spot.changed_at = spot.began = None
-        spot.carried &= lying
-        chips = len(lying - spot.carried - spot.lay)
-        total = value(self._setup.chipset, lying - spot.carried)
-        hand = state.hand
-        if total == spot.told or (hand is not None and hand.phase not in ("deal", "bet")):
-            spot.told, spot.lay = total, lying - spot.carried
-            return []  # collected, returned or paid: the pot's business
-        if self._short_of_spoken(seat, total, state):
-            return []  # more of the stake that was announced is on its way
-        spot.told, spot.lay = total, lying - spot.carried
-        return self._stake(seat, spot, total, chips, state)
-
-    def _stake(self, seat: int, spot: Spot, total: int, chips: int, state: State) -> list[Fact]:
-        spot.movements += 1
+    def _stake(self, seat: int, state: State) -> list[Fact]:
+        """The chips before a seat are at rest: a stake, if they are something new."""
+        new = self._bets.settled(seat, state, lambda total: self._short_of_spoken(seat, total, state))
+        if new is None:
+            return []
         spoken = self._take_spoken(seat, state)
         evidence = (self._newest[f"bet:{seat}"], *(spoken.evidence if spoken is not None else ()))
-        return [StakePlaced(seat, total, spot.movements, chips, spoken, evidence=evidence)]
+        return [StakePlaced(seat, new.total, new.movements, new.chips, spoken, evidence=evidence)]
 
     def _spoken_of(self, seat: int, state: State) -> int | None:
         """Which of the announcements is this seat's."""
@@ -380,8 +284,7 @@ class RfidTable:
         old = [fact for since, fact in self._spoken if at - since >= self._timing.spoken_ms * MS]
         self._spoken = [(since, fact) for since, fact in self._spoken if fact not in old]
         if old:  # chips that waited for more of what was announced are taken for what they are
-            for spot in self._round.spots.values():
-                spot.changed_at = spot.due = at
+            self._bets.look_again(at)
         return [Refused(f"{f.kind}", "no chips followed what was keyed", f.seat, f.evidence) for f in old]
 
     # --- the end of a hand -----------------------------------------------------------------------------------
