@@ -6,6 +6,7 @@ STAMP  := $(VENV)/installed
 UV     := 0.13.9
 PIP    := -m pip --quiet --quiet --no-input --disable-pip-version-check
 ROUNDS ?= 20
+KILLS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
@@ -15,7 +16,7 @@ help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
 	@echo "make test       the quick tests             make test-slow  the rest"
 	@echo "make lint       style, types, import arrows, module length"
-	@echo "make bench      measure                     make soak       play for long, watch memory (ROUNDS=$(ROUNDS))"
+	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
 	@echo "make lock       pin the dependencies anew   make clean      remove what was built"
 
 $(STAMP): requirements-dev.lock pyproject.toml
@@ -68,9 +69,11 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.bench
 	@$(BIN)/python -m benchmarks.codecs
 	@$(BIN)/python -m benchmarks.rules
+	@$(BIN)/python -m benchmarks.latency
 
-soak: $(STAMP)
+soak: $(STAMP) peers
 	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
+	@$(BIN)/python -m tests.soak.crash --kills $(KILLS)
 
 # requirements.lock is what a table's device installs; requirements-dev.lock adds the simulators and the tools.
 lock:

@@ -1,0 +1,238 @@
+"""How long from a key on the felt to the back office: feltd beside a bare skeleton of the same parts, and the floor.
+
+All three run here, one after the other: the same simulated keypad over USB/IP, the same thread around it, one commit
+with ``synchronous=FULL``, one publish with QoS 1, a real broker and a subscriber. The skeleton does no work in
+between: no grammar, no rules, no envelope, no chain, no sealing. The floor has no threads and no queue either.
+"""
+
+import argparse
+import queue
+import sqlite3
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from paho.mqtt.client import Client, MQTTMessage
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+
+from controller.contract.topics import Source, Topics
+from drivers.readings import KeyPressed, Reading
+from drivers.supervisor import Supervisor
+from simulators import config, plan
+from simulators.broker import MosquittoBroker
+from simulators.process import DaemonProcess
+from simulators.rehearse import house
+from simulators.rigs import Host
+from simulators.scripts import phh
+from simulators.subscriber import Subscriber
+from simulators.through.wires import devices
+
+NS_MS = 1_000_000
+WAIT_S = 5.0
+PAYLOAD = b"x" * 900
+"""About the size of an ``action.taken``."""
+HAND = """\
+variant = "NT"
+ante_trimming_status = true
+antes = [0, 0, 0]
+blinds_or_straddles = [1, 2, 0]
+min_bet = 2
+starting_stacks = [9000000, 9000000, 9000000]
+actions = ["d dh p1 2c3c", "d dh p2 4c5c", "d dh p3 6c7c", "p3 f", "p1 f"]
+"""
+CARDS = ("2c", "4c", "6c", "3c", "5c", "7c")
+
+
+def product(folder: Path, count: int) -> list[float]:
+    """Latencies in ms: ENTER pressed to ``action.taken`` at the subscriber. Three seats raise in turn."""
+    file = folder / "hand.phh"
+    file.write_text(HAND, encoding="utf-8")
+    table = plan.of_script(phh.convert(file), "rs_holdem", *house("rs_holdem"))
+    with MosquittoBroker(folder) as broker:
+        subscriber = Subscriber(broker.port, Topics(Source(plan.SITE, plan.TABLE), test=True).base)
+        with Host(devices(table.layout, folder), folder / "devices.sock") as host:
+            host.do("load", "shoe0", cards=list(CARDS))
+            path = config.write(table, folder, host.uris, broker.uri, "5", folder / "ledger")
+            daemon = DaemonProcess(path, 1.0)
+            daemon.start()
+            try:
+                return _raises(host, daemon, subscriber, table, count)
+            finally:
+                daemon.stop()
+                subscriber.close()
+
+
+def _raises(host: Host, daemon: DaemonProcess, subscriber: Subscriber, table: plan.Plan, count: int) -> list[float]:
+    _until(lambda: set(daemon.ask("status")["status"]["devices"].values()) == {"up"})
+    for order in table.opening():
+        daemon.ask(order.name, order.args, by=order.by, role=order.role, reason="bench")
+
+    def tap(key: str) -> int:
+        at = int(host.do("press", "keys0", key=key)["at"])
+        host.do("release", "keys0", key=key)
+        return at
+
+    def seen(kind: str) -> int:
+        return sum(1 for event in subscriber.seen if event.type == kind)
+
+    tap("HAND")
+    _until(lambda: seen("hand.started") == 1)
+    for number, card in enumerate(CARDS, 1):
+        host.do("slide", "shoe0", card=card, confidence=100)
+        _until(lambda number=number: seen("card.dealt") == number)  # type: ignore[misc]
+    taken: list[float] = []
+    for number in range(1, count + 1):
+        for key in ("RAISE", *str(2 + 2 * number)):
+            tap(key)
+        at = tap("ENTER")
+        _until(lambda number=number: seen("action.taken") == number)  # type: ignore[misc]
+        event = [one for one in subscriber.seen if one.type == "action.taken"][-1]
+        taken.append((event.at - at) / NS_MS)
+    return taken
+
+
+def skeleton(folder: Path, count: int) -> list[float]:
+    """The same road without any work on it."""
+    with _road(folder) as (host, arrivals, client, broker_uri):
+        del broker_uri
+        inbox: queue.Queue[Reading] = queue.Queue(1024)
+        due = threading.Event()
+        stop = threading.Event()
+        database = folder / "skeleton.db"
+        _table(database)
+
+        def core() -> None:
+            with sqlite3.connect(database, isolation_level=None) as connection:
+                connection.execute("PRAGMA synchronous=FULL")
+                while not stop.is_set():
+                    try:
+                        reading = inbox.get(timeout=0.2)
+                    except queue.Empty:
+                        continue
+                    if isinstance(reading, KeyPressed):
+                        connection.execute("INSERT INTO row (body) VALUES (?)", (PAYLOAD,))
+                        due.set()
+
+        def pump() -> None:
+            with sqlite3.connect(database, isolation_level=None) as connection:
+                last = 0
+                while not stop.is_set():
+                    if not due.wait(0.2):
+                        continue
+                    due.clear()
+                    for row, body in connection.execute("SELECT row, body FROM row WHERE row > ?", (last,)).fetchall():
+                        client.publish("bench/skeleton", body, qos=1)
+                        last = row
+
+        def emit(reading: Reading) -> bool:
+            inbox.put(reading)
+            return True
+
+        threads = [threading.Thread(target=core), threading.Thread(target=pump)]
+        for thread in threads:
+            thread.start()
+        supervisor = Supervisor(
+            "keys0", host.uris["keys0"], "keypad", emit=emit, clock=time.monotonic_ns, test_mode=True
+        )
+        supervisor.start()
+        try:
+            _until(supervisor.up)
+            return _taps(host, arrivals, count)
+        finally:
+            supervisor.stop(5.0)
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+def floor(folder: Path, count: int) -> list[float]:
+    """A commit and a publish in one thread, without a keypad."""
+    with _road(folder) as (_, arrivals, client, _uri):
+        database = folder / "floor.db"
+        _table(database)
+        taken: list[float] = []
+        with sqlite3.connect(database, isolation_level=None) as connection:
+            connection.execute("PRAGMA synchronous=FULL")
+            for _ in range(count):
+                at = time.monotonic_ns()
+                connection.execute("INSERT INTO row (body) VALUES (?)", (PAYLOAD,))
+                client.publish("bench/floor", PAYLOAD, qos=1)
+                taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
+        return taken
+
+
+def _table(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE row (row INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NULL)")
+
+
+@contextmanager
+def _road(folder: Path) -> Iterator[tuple[Host, "queue.Queue[int]", Client, str]]:
+    """A keypad, a broker, a publisher and a subscriber that notes when each message came."""
+    arrivals: queue.Queue[int] = queue.Queue(65536)
+
+    def message(_client: Client, _data: object, _message: MQTTMessage) -> None:
+        arrivals.put(time.monotonic_ns())
+
+    keypad = [{"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": "BENCH"}]
+    with MosquittoBroker(folder) as broker, Host(keypad, folder / "bench.sock") as host:
+        hearing = Client(CallbackAPIVersion.VERSION2, "bench-sub", protocol=MQTTProtocolVersion.MQTTv5)
+        heard = threading.Event()
+        hearing.on_message = message
+        hearing.on_subscribe = lambda *_: heard.set()
+        speaking = Client(CallbackAPIVersion.VERSION2, "bench-pub", protocol=MQTTProtocolVersion.MQTTv5)
+        for client in (hearing, speaking):
+            client.connect("127.0.0.1", broker.port)
+            client.loop_start()
+        hearing.subscribe("bench/#", qos=1)
+        heard.wait(WAIT_S)
+        try:
+            yield host, arrivals, speaking, broker.uri
+        finally:
+            for client in (hearing, speaking):
+                client.disconnect()
+                client.loop_stop()
+
+
+def _taps(host: Host, arrivals: "queue.Queue[int]", count: int) -> list[float]:
+    taken = []
+    for _ in range(count):
+        at = int(host.do("press", "keys0", key="ENTER")["at"])
+        taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
+        host.do("release", "keys0", key="ENTER")
+    return taken
+
+
+def _until(ask: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not ask():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the table did not answer in time")
+        time.sleep(0.001)
+
+
+def main() -> int:
+    """Print p50 and p99 of each, and the ratios to the skeleton."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--count", type=int, default=300, help="keys measured for each")
+    count = parser.parse_args().count
+    print(f"{'key to subscriber':<20}{'p50 ms':>10}{'p99 ms':>10}{'x skeleton p50':>17}{'p99':>8}")
+    figures: dict[str, tuple[float, float]] = {}
+    for name, run in (("floor", floor), ("skeleton", skeleton), ("feltd", product)):
+        with tempfile.TemporaryDirectory(prefix="felt") as folder:
+            taken = sorted(run(Path(folder), count))
+        figures[name] = (statistics.median(taken), taken[min(len(taken) - 1, int(len(taken) * 0.99))])
+    base = figures["skeleton"]
+    for name, (p50, p99) in figures.items():
+        print(f"{name:<20}{p50:>10.2f}{p99:>10.2f}{p50 / base[0]:>17.2f}{p99 / base[1]:>8.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
