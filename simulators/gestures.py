@@ -15,6 +15,7 @@ from simulators.hardware.keypad import Keypad
 from simulators.hardware.mercury import MercuryModule
 from simulators.hardware.shoe import SmartShoe
 from simulators.readrate import ReadRate
+from simulators.recording import Recording
 
 FILLER = tuple(rank + suit for suit in "cdhs" for rank in "23456789TJQKA")
 
@@ -90,6 +91,8 @@ def perform(device: Device, what: str, args: Args, now: int) -> Answer:
                 return _camera(device, what, args)
             case FeigReader() | PepperReader() | MercuryModule():
                 return _reader(device, what, args)
+            case Recording():
+                return _recording(device, what, now)
     except (KeyError, TypeError, ValueError) as fault:
         raise RigError(f"{what} with {dict(args)}: {type(fault).__name__} {fault}; correct the arguments") from fault
     raise _unknown(what, "device")
@@ -164,6 +167,17 @@ def _reader(reader: FeigReader | PepperReader | MercuryModule, what: str, args: 
             return {"tags": sorted(reader.field(antenna))}
         case _:
             raise _unknown(what, "reader")
+    return {}
+
+
+def _recording(recording: Recording, what: str, now: int) -> Answer:
+    match what:
+        case "begin":
+            recording.begin(now)
+        case "state":
+            return {"left": recording.left}
+        case _:
+            raise _unknown(what, "recording")
     return {}
 
 

@@ -7,7 +7,7 @@ NS, ...}``, or ``{"ok": false, "error": WHY}``. The process ends with its standa
 outlive who started it.
 
 ``--spec`` is ``{"speed": 1.0, "devices": [{"name": "shoe0", "driver": "shoe"}, ...]}``; a device may have
-``link`` (``pty``, ``bulk``, ``keyboard``), ``path``, ``baud``, ``vendor``, ``product``, ``title``,
+``link`` (``pty``, ``serial``, ``tcp``, ``bulk``, ``keyboard``), ``path``, ``baud``, ``vendor``, ``product``, ``title``,
 ``serial``, ``plugged`` (false: missing at the start) and ``model`` (arguments of the simulated device).
 """
 
@@ -34,6 +34,8 @@ from simulators.hardware.feig_buffered import FeigBufferedReader
 from simulators.hardware.keypad import Keypad
 from simulators.hardware.mercury import MercuryModule
 from simulators.ports import BulkPort, KeyboardPort, Port, UsbIdentity, make_pty
+from simulators.realports import SerialPort, TcpPort
+from simulators.recording import Recording
 from simulators.usbserver import UsbServer
 
 TICK_S = 0.01
@@ -48,6 +50,7 @@ MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
     "eccel": (PepperReader, "pty"),
     "mercury": (MercuryModule, "pty"),
     "camera": (SmartCamera, "bulk"),
+    "recording": (Recording, "pty"),
 }
 """Driver name to the simulated device and the link it has unless the spec says otherwise."""
 
@@ -61,6 +64,7 @@ class DeviceSpec:
     link: str = ""
     path: str = ""
     baud: int = 38400
+    parity: str = "none"
     vendor: int = 0x1209
     product: int = 0x0001
     title: str = ""
@@ -174,7 +178,7 @@ class DeviceHost:
     def __init__(self, spec: Mapping[str, Any]) -> None:
         speed = float(spec.get("speed", 1.0))
         self._clock: Callable[[], int] = lambda: int(time.monotonic_ns() * speed)
-        self._server = UsbServer()
+        self._server = UsbServer(*_address(spec.get("usbip", "127.0.0.1:0")))
         self._benches: dict[str, Bench] = {}
         self._stop = threading.Event()
         self._ticking = threading.Thread(target=self._tick, name="ticks", daemon=True)
@@ -239,8 +243,12 @@ class DeviceHost:
                 bench.port = BulkPort(self._server, busid, identity, bench.received)
             case "keyboard":
                 bench.port = KeyboardPort(self._server, busid, identity, bench.received)
+            case "serial":
+                bench.port = SerialPort(spec.path, bench.received, baud=spec.baud, parity=spec.parity)
+            case "tcp":
+                bench.port = TcpPort(spec.path, bench.received)
             case other:
-                raise RigError(f"device {spec.name}: link = {other!r}: use pty, bulk or keyboard")
+                raise RigError(f"device {spec.name}: link = {other!r}: use pty, serial, tcp, bulk or keyboard")
         self._benches[spec.name] = bench
         if spec.plugged:
             bench.do("plug", {})
@@ -249,6 +257,13 @@ class DeviceHost:
         while not self._stop.wait(TICK_S):
             for bench in self._benches.values():
                 bench.tick()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal():
+        raise RigError(f"usbip = {text!r}: write HOST:PORT or :PORT")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):

@@ -24,16 +24,16 @@ UsbDevice = Any
 
 
 class UsbServer:
-    """Serves on a free port of the loopback interface from the moment it is made."""
+    """Serves from the moment it is made, on a free port of the loopback interface unless told otherwise."""
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self.host = host
         self._devices: dict[str, UsbDevice] = {}
         self._importers: dict[str, socket.socket] = {}
         self._threads: dict[socket.socket, threading.Thread] = {}
         self._lock = threading.Lock()
         self._next_address = 2
-        self._listening = socket.create_server((host, 0))
+        self._listening = socket.create_server((host, port))
         self.port: int = self._listening.getsockname()[1]
         self._accepting = threading.Thread(target=self._accept, name="usb-server", daemon=True)
         self._accepting.start()

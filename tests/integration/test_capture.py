@@ -1,24 +1,38 @@
-"""Captures of the real daemon on real wires: replayed, opened by Wireshark, sealed outside test mode, cut by a kill."""
+"""Captures of the real daemon on real wires: replayed, opened by Wireshark, cut by a kill, played again."""
 
+import json
 import shutil
 import subprocess
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from controller.capture import pcapng
-from controller.ledger.keys import create_auditor_key, create_device_key, create_signing_key
+from controller.capture import pcapng, wire
+from controller.ledger.reading import read_records
+from drivers.readings import KeyPressed, KeyReleased, Reading
+from drivers.supervisor import Supervisor
+from simulators.hardware.keypad import Keypad
 from simulators.plan import of_scenario
 from simulators.playing import ScenarioRun
 from simulators.process import feltd
 from simulators.scripts import scenario
 from simulators.through.wires import WiresStage
 from simulators.verdict import Case
-from tests.running import Running, write_config
+from tests.running import ROOT
+from tests.waiting import wait_until
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "rehearsal" / "scenarios"
 TSHARK = shutil.which("tshark")
+
+
+def feltsim(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "simulators.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT, stdin=subprocess.DEVNULL
+    )
 
 
 def played(name: str, folder: Path) -> Path:
@@ -72,26 +86,77 @@ def _opens_in_wireshark(path: Path, packets: int) -> None:
 
 
 @pytest.mark.wires
-def test_outside_test_mode_a_capture_is_sealed_to_the_auditor(tmp_path: Path) -> None:
-    create_auditor_key(tmp_path / "auditor", tmp_path / "auditor.pub")
-    create_device_key(tmp_path / "device")
-    create_signing_key(tmp_path / "signing", tmp_path / "signing.pub")
-    # Neither broker nor devices are there: the table says so and is ready all the same.
-    config = write_config(tmp_path, {"shoe0": ("shoe", "usb://1209:f001/A"), "keys0": ("keypad", "usb://1209:f002/A")})
-    keys = '[broker]\nuri = "mqtt://127.0.0.1:1"\n[ledger]\ndevice_key = "device"\nsigning_key = "signing"\n'
-    text = config.read_text(encoding="utf-8").replace("test = true\n", "") + keys
-    config.write_text(text, encoding="utf-8")
-    capture = tmp_path / "table.capture"
-    refused = feltd("run", "-c", str(config), "--capture", str(capture))
-    assert refused.returncode == 2
-    assert "ledger.auditor_public_key" in refused.stderr
-    config.write_text(text + 'auditor_public_key = "auditor.pub"\n', encoding="utf-8")
-    with Running(config, "--capture", str(capture)) as daemon:
-        daemon.do("login", staff="s-01", role="dealer")
-        assert daemon.stop() == 0
-    assert b"s-01" not in capture.read_bytes()
-    ledger = str(tmp_path / "t07.ledger")
-    assert "--card-key" in feltd("verify", ledger, "--capture", str(capture)).stderr
-    opened = feltd("verify", ledger, "--capture", str(capture), "--card-key", str(tmp_path / "auditor"))
-    assert opened.returncode == 0, opened.stdout + opened.stderr
-    assert "1 runs replayed" in opened.stdout
+@pytest.mark.timeout(180)
+def test_a_capture_is_played_into_a_daemon_byte_for_byte(tmp_path: Path) -> None:
+    folder = played("whole-hand", tmp_path)
+    again = tmp_path / "again"
+    arguments = [
+        str(folder / "capture.pcapng"),
+        "-c",
+        str(folder / "table.toml"),
+        "--speed",
+        "5",
+        "--ledger",
+        str(again),
+    ]
+    ran = feltsim("replay", *arguments)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "8 commands, 0 refused" in ran.stdout
+
+    def told(path: Path) -> list[tuple[object, ...]]:
+        """What happened on the felt, without times, ids and hashes."""
+        names = ("seat", "amount", "kind", "to", "card", "street", "cards", "result")
+        records = [
+            record for record in read_records(path) if record.stream == "play" and record.type != "ledger.signed"
+        ]
+        return [(record.type, *(record.data.get(name) for name in names)) for record in records]
+
+    assert told(again) == told(folder / "ledger")
+    shown = feltsim("capture", str(folder / "capture.pcapng"))
+    assert "shoe0: shoe at usbip://" in shown.stdout
+    assert "14 x CardSeen" in shown.stdout
+
+
+@pytest.mark.wires
+def test_a_capture_that_usbmon_made_of_a_real_keypad_is_played_too(tmp_path: Path) -> None:
+    keypad, at = Keypad(), 1_796_040_000 * 10**9
+    keypad.tap("CHECK", "4", "ENTER")
+    reports = keypad.poll(0)
+    file = tmp_path / "usbmon.pcapng"
+    blocks = [pcapng.section("dumpcap"), pcapng.interface("usbmon1", wire.USB)]
+    for number, report in enumerate(reports):
+        packet = wire.wrap(wire.USB, 7, at, report, inward=True)
+        blocks.append(pcapng.packet(0, at + number * 20_000_000, packet))
+    file.write_bytes(b"".join(blocks))
+    command = [sys.executable, "-m", "simulators.cli", "replay", str(file), "--device", "keys0=1-7:keypad"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        uri = json.loads(process.stdout.readline())["devices"]["keys0"]
+        readings: list[Reading] = []
+
+        def emit(reading: Reading) -> bool:
+            readings.append(reading)
+            return True
+
+        supervisor = Supervisor("keys0", uri, "keypad", emit=emit, clock=time.monotonic_ns, test_mode=True)
+        supervisor.start()
+        try:
+            wait_until(supervisor.up, 20, "the keypad")
+            process.stdin.write(b"begin\n")
+            process.stdin.flush()
+            wait_until(lambda: len([r for r in readings if isinstance(r, KeyReleased)]) == 3, 20, "three keys")
+        finally:
+            supervisor.stop()
+            process.stdin.close()
+    assert [r.key for r in readings if isinstance(r, KeyPressed)] == ["CHECK", "4", "ENTER"]
+
+
+def test_what_cannot_be_replayed_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "no.pcapng").write_bytes(b"GIF89a" + bytes(40))
+    ran = feltsim("replay", str(tmp_path / "no.pcapng"))
+    assert ran.returncode == 2
+    assert "no pcapng" in ran.stderr
+    file = tmp_path / "bare.pcapng"
+    file.write_bytes(pcapng.section("t") + pcapng.interface("usbmon1", wire.USB))
+    assert "--device" in feltsim("replay", str(file)).stderr

@@ -10,23 +10,28 @@ from typing import Any, get_args
 
 import pytest
 
-from controller.capture import pcapng, sealedfile, words
+from controller.capture import pcapng, sealedfile, starting, words
 from controller.capture.errors import CaptureError
 from controller.capture.reading import Said, parts, told
 from controller.capture.recorder import CapturedDevice, Origin, Recorder
+from controller.capture.starting import CaptureTo
 from controller.capture.verifying import verify_capture
 from controller.capture.wire import Passed
 from controller.contract.topics import Source
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick, What
 from controller.core.records import Record
 from controller.core.table import Table
+from controller.errors import LocalError
 from controller.ledger.keys import Keys, create_auditor_key, load_auditor_key, load_auditor_public_key
 from controller.ledger.store import Ledger
+from controller.runtime.clock import Clock
+from controller.settings import load
 from drivers import catalog
 from drivers.readings import CardSeen, DeviceConflict, DeviceFault, DeviceUp, Reading, TagsSeen
 from drivers.tapping import TappedAttendant
 from simulators.hardware.keypad import Keypad
 from tests.felt import HR, RS, WALL, setup
+from tests.running import write_config
 
 MS = 1_000_000
 DEVICE = CapturedDevice("keys0", "keypad", "usb://1209:0002", {}, {})
@@ -118,7 +123,12 @@ def test_everything_that_can_enter_the_core_comes_back_equal() -> None:
         DeviceConflict("r", 3, "E0", ("1", "2")),
         DeviceUp("r", 4, "feig", "m", "s", "f", "p", 2),
     ]
-    others: list[What] = [Tick(), Command("open", {"button": 1}, "s"), Notice("link.lost", {"a": [1]}), HandSeed(bytes(range(32)))]
+    others: list[What] = [
+        Tick(),
+        Command("open", {"button": 1}, "s"),
+        Notice("link.lost", {"a": [1]}),
+        HandSeed(bytes(range(32))),
+    ]
     for number, what in enumerate([*readings, *others], 1):
         stamped = Input(number, 5, 6, what)
         assert words.as_input(json.loads(words.input_line(stamped))) == stamped
@@ -288,3 +298,18 @@ def test_a_disk_that_is_full_ends_the_capture_and_not_the_table(tmp_path: Path) 
     assert len(said) == 1
     assert "space" in said[0]
     assert taped.table.session.state.hand is not None
+
+
+def test_outside_test_mode_a_capture_is_sealed_or_not_made(tmp_path: Path) -> None:
+    settings = load(write_config(tmp_path))
+    live = replace(settings, setup=replace(settings.setup, test=False))
+    capture = CaptureTo(tmp_path / "table.capture")
+    with pytest.raises(LocalError, match="auditor_public_key"):
+        starting.begin(capture, live, ("ledger", 0), Clock())
+    create_auditor_key(tmp_path / "auditor", tmp_path / "auditor.pub")
+    keys = replace(live.ledger, auditor_public_key=tmp_path / "auditor.pub")
+    starting.begin(capture, replace(live, ledger=keys), ("ledger", 0), Clock()).close()
+    assert sealedfile.is_sealed(capture.path)
+    plain = CaptureTo(tmp_path / "plain.pcapng")
+    starting.begin(plain, replace(settings, ledger=keys), ("ledger", 0), Clock()).close()
+    assert not sealedfile.is_sealed(plain.path)

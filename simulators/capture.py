@@ -1,0 +1,93 @@
+"""``feltsim capture``: make a capture, look into one, open a sealed one.
+
+feltsim capture FILE                              what is in it
+feltsim capture FILE --open PLAIN --card-key KEY  open a sealed one, for Wireshark
+feltsim capture FILE --play SCENARIO              play a scenario over wires and write the capture
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from controller.capture.errors import CaptureError
+from controller.capture.reading import Said, parts, told
+from controller.capture.sealedfile import is_sealed, opened
+from controller.errors import FeltError
+from controller.ledger.keys import load_auditor_key
+from simulators.errors import ScriptError, SimulatorError
+from simulators.plan import of_scenario
+from simulators.playing import ScenarioRun
+from simulators.recording import devices_of
+from simulators.scripts import scenario
+from simulators.through.wires import WiresStage
+from simulators.verdict import Case, Exit
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="feltsim capture", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("capture", type=Path, metavar="FILE")
+    parser.add_argument("--card-key", type=Path, metavar="KEY", help="the auditor's private key")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--open", type=Path, metavar="PLAIN", help="write the sealed capture's content here")
+    what.add_argument("--play", type=Path, metavar="SCENARIO", help="play this scenario over wires")
+    asked = parser.parse_args(arguments)
+    try:
+        if asked.play:
+            return _play(asked.play, asked.capture)
+        if asked.open:
+            return _open(asked.capture, asked.open, asked.card_key)
+        return _show(asked.capture, asked.card_key)
+    except (FeltError, SimulatorError) as error:
+        sys.stderr.write(f"{error}\n")
+        return Exit.SCRIPT if isinstance(error, ScriptError | CaptureError) else Exit.RIG
+
+
+def _play(path: Path, capture: Path) -> int:
+    script = scenario.load(path)
+    case = Case(script.id, "passed")
+    with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
+        stage = WiresStage(of_scenario(script), Path(folder), script.run.speed)
+        try:
+            ScenarioRun(script, stage.plan, stage).play(case)
+        finally:
+            stage.close()
+            if stage.capture.exists():
+                shutil.copyfile(stage.capture, capture)
+    sys.stdout.writelines(f"{line}\n" for line in case.lines)
+    return Exit.PRODUCT if case.lines else Exit.PASSED
+
+
+def _open(sealed: Path, plain: Path, card_key: Path | None) -> int:
+    if card_key is None:
+        raise ScriptError("arguments", "--card-key", "", "name the auditor's private key")
+    with plain.open("xb") as file:
+        plain.chmod(0o600)
+        for part in parts(sealed):
+            if not is_sealed(part):
+                raise CaptureError(part, "is not sealed: it can be read as it is")
+            file.writelines(opened(part, load_auditor_key(card_key)))
+    return Exit.PASSED
+
+
+def _show(path: Path, card_key: Path | None) -> int:
+    lines = list(told(path, load_auditor_key(card_key) if card_key else None))
+    said = [one.what for one in lines if isinstance(one, Said)]
+    for one in said:
+        if one.get("origin"):
+            origin = one["origin"]
+            where = f"{origin['setup']['site']}/{origin['setup']['table']}"
+            sys.stdout.write(f"run {one['run']} of {where}, ledger {origin['ledger']} from row {origin['row'] + 1}\n")
+            for device in origin["devices"]:
+                sys.stdout.write(f"  {device['name']}: {device['driver']} at {device['uri']}\n")
+    kinds = Counter(one["kind"] for one in said if "kind" in one)
+    sys.stdout.write(f"inputs: {', '.join(f'{n} x {kind}' for kind, n in kinds.most_common()) or 'none'}\n")
+    packets = devices_of(lines)
+    sys.stdout.write(f"packets: {', '.join(f'{name} {count}' for name, count in packets.items()) or 'none'}\n")
+    return Exit.PASSED

@@ -1,0 +1,167 @@
+"""``feltsim replay``: play a capture's bytes into a daemon, byte for byte.
+
+Without ``-c`` the devices of the capture are served, and one line says where. A line on standard input begins the run;
+the devices are gone when it ends.
+With ``-c TABLE.toml`` a daemon is started on that table in test mode, with the recorded devices in the place of its
+own, and is told what people said then; at the end the counts of what it concluded are shown.
+
+A capture that usbmon made of a real device replays too: ``--device NAME=BUS-DEVICE:DRIVER`` says which of its devices
+is which of the table.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from controller.capture.errors import CaptureError
+from controller.capture.reading import Said, told
+from controller.errors import FeltError
+from controller.ledger.keys import load_auditor_key
+from controller.ledger.reading import read_records
+from simulators.config import toml
+from simulators.errors import RigError, SimulatorError
+from simulators.process import DaemonProcess
+from simulators.recording import devices_of
+from simulators.rigs import Host
+from simulators.verdict import Exit
+
+LINKS = {"keypad": "keyboard", "shoe": "bulk", "camera": "bulk"}
+SETTLE_S = 2.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="feltsim replay", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("capture", type=Path, metavar="FILE")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="so many times faster")
+    parser.add_argument("-c", "--config", type=Path, metavar="TABLE", help="start a daemon on this table")
+    parser.add_argument("--ledger", type=Path, metavar="NEW", help="with -c: keep the ledger in this new file")
+    parser.add_argument(
+        "--card-key", type=Path, metavar="KEY", help="the auditor's private key: opens a sealed capture"
+    )
+    parser.add_argument("--device", action="append", default=[], metavar="NAME=RECORDED:DRIVER")
+    asked = parser.parse_args(arguments)
+    try:
+        with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
+            return _replay(asked, Path(folder))
+    except (FeltError, SimulatorError) as error:
+        sys.stderr.write(f"{error}\n")
+        return Exit.SCRIPT if isinstance(error, CaptureError) else Exit.RIG
+
+
+def _replay(asked: argparse.Namespace, folder: Path) -> int:
+    auditor = load_auditor_key(asked.card_key) if asked.card_key else None
+    lines = list(told(asked.capture, auditor))
+    known = devices_of(lines)
+    named = dict(_named(text) for text in asked.device) or _recorded(lines, known)
+    specs = [_spec(name, recorded, driver, asked, folder) for name, (recorded, driver) in named.items()]
+    with Host(specs, folder / "devices.sock") as host:
+        if asked.config is None:
+            sys.stdout.write(json.dumps({"ready": True, "devices": host.uris}) + "\n")
+            sys.stdout.flush()
+            for _ in sys.stdin.buffer:
+                _begin(host)
+            return Exit.PASSED
+        return _into_daemon(asked, folder, host, [one for one in lines if isinstance(one, Said)])
+
+
+def _named(text: str) -> tuple[str, tuple[str, str]]:
+    name, _, rest = text.partition("=")
+    recorded, _, driver = rest.partition(":")
+    if not (name and recorded and driver):
+        raise RigError(f"--device {text}: write NAME=RECORDED:DRIVER, for example keys0=1-7:keypad")
+    return name, (recorded, driver)
+
+
+def _recorded(lines: Sequence[Any], known: Mapping[str, int]) -> dict[str, tuple[str, str]]:
+    for one in lines:
+        if isinstance(one, Said) and one.what.get("origin"):
+            devices = one.what["origin"]["devices"]
+            return {d["name"]: (d["name"], d["driver"]) for d in devices if d["name"] in known}
+    found = ", ".join(known) or "none"
+    raise RigError(f"the capture does not say which devices it has: name them with --device; it holds {found}")
+
+
+def _spec(name: str, recorded: str, driver: str, asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    model = {
+        "capture": str(asked.capture.resolve()),
+        "device": recorded,
+        "speed": asked.speed,
+        "held": True,
+    }
+    if asked.card_key:
+        model["card_key"] = str(asked.card_key.resolve())
+    return {
+        "name": name,
+        "driver": "recording",
+        "link": LINKS.get(driver, "pty"),
+        "path": str(folder / name),
+        "serial": name,
+        "model": model,
+    }
+
+
+def _into_daemon(asked: argparse.Namespace, folder: Path, host: Host, said: Sequence[Said]) -> int:
+    ledger = asked.ledger or folder / "ledger"
+    daemon = DaemonProcess(_table(asked.config, folder, host.uris, ledger), asked.speed)
+    orders = [one for one in said if one.what.get("kind") == "Command"]
+    began = next((one.at for one in said), 0)
+    daemon.start()
+    try:
+        start = time.monotonic()
+        _begin(host)
+        refused = 0
+        for one in orders:
+            time.sleep(max(0.0, start + (one.at - began) / 1e9 / asked.speed - time.monotonic()))
+            what = one.what["what"]
+            who = {"by": what["by"], "role": what["role"], "reason": what["reason"]}
+            refused += not daemon.ask(what["name"], what["args"], **who)["ok"]
+        while any(host.do("state", name)["left"] for name in host.uris):
+            time.sleep(0.05)
+        time.sleep(SETTLE_S)
+    finally:
+        code = daemon.stop()
+    if code != 0:
+        raise RigError(f"the daemon ended with {code}: {daemon.last_words()}")
+    counts = Counter(record.type for record in read_records(ledger))
+    told_of = ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items()))
+    sys.stdout.write(f"{len(orders)} commands, {refused} refused\n{told_of}\n")
+    return Exit.PASSED
+
+
+def _begin(host: Host) -> None:
+    for name in host.uris:
+        host.do("begin", name)
+
+
+def _table(config: Path, folder: Path, uris: Mapping[str, str], ledger: Path) -> Path:
+    """A copy of the table's file: in test mode, without a broker, its devices where the recorded ones are."""
+    with config.open("rb") as file:
+        table = tomllib.load(file)
+    home = config.resolve().parent
+    for name, device in table.get("devices", {}).items():
+        if name in uris:
+            device["uri"] = uris[name]
+            device.pop("expect", None)
+    for part, keys in (("chips", ("file", "tags")), ("deck", ("file",))):
+        for key in keys:
+            if key in table.get(part, {}):
+                table[part][key] = str(home / table[part][key])
+    if str(table["profile"]).endswith(".toml"):
+        table["profile"] = str(home / table["profile"])
+    for part in ("broker", "metrics"):
+        table.pop(part, None)
+    table |= {"test": True, "state_dir": str(folder), "socket": {"path": str(folder / "feltd.sock")}}
+    table["ledger"] = {"file": str(ledger.resolve())}
+    made = folder / "table.toml"
+    made.write_text(toml(table), encoding="utf-8")
+    return made
