@@ -23,6 +23,7 @@ from controller.core.facts import (
     TrayCounted,
     Undone,
 )
+from controller.core.floor import drawing
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.records import Record
@@ -43,6 +44,8 @@ class Session:
         self.state = State(limits=setup.limits)
         self.out = Out(setup, self.state)
         self._seed: bytes | None = None
+        self._draw: dict[int, CardCame] = {}
+        """The cards of a draw that is not complete: after a restart it begins anew."""
 
     @classmethod
     def restore(cls, setup: Setup, records: Iterable[Record]) -> "Session":
@@ -140,9 +143,15 @@ class Session:
             self._seed = None
 
     def _card(self, fact: CardCame) -> None:
+        if drawing.due(self.out):
+            self._draw = drawing.dealt(self.out, self._draw, fact)
+            return
         self._used(dealing.card(self.out, fact, self._seed))
 
     def _doubtful(self, fact: CardDoubtful) -> None:
+        if drawing.due(self.out):
+            self._draw = drawing.dealt(self.out, self._draw, fact)
+            return
         self._card(CardCame("next", None, basis=fact.basis, evidence=fact.evidence, guess=fact.card))
         hand = self.state.hand
         if hand is None or not hand.slots or not hand.slots[-1].doubted:  # an open card's doubt is no secret

@@ -51,15 +51,16 @@ def button(out: Out, command: Command) -> None:
 
 def place(out: Out, seat: int, how: str, command: Command, draw: Mapping[int, str] | None = None) -> None:
     """``button.placed``."""
-    key = "button_in_hand" if draw is None else "drawn_by_suit" if _suit_decided(draw, seat) else "drawn"
-    data: Data = {"seat": seat, "how": how, "rules": out.rules(key), "by": person(command), "basis": "attested"}
+    behind = "button_in_hand" if draw is None else key(draw, seat)
+    data: Data = {"seat": seat, "how": how, "rules": out.rules(behind), "by": person(command), "basis": "attested"}
     if draw is not None:
         data["draw"] = [{"seat": number, "card": card} for number, card in sorted(draw.items())]
     out.emit("play", "button.placed", out.setup.table, data)
 
 
-def _suit_decided(draw: Mapping[int, str], seat: int) -> bool:
-    return sum(card[0] == draw[seat][0] for card in draw.values()) > 1
+def key(draw: Mapping[int, str], seat: int) -> str:
+    """The breach key of a draw: whether its suit decided it."""
+    return "drawn_by_suit" if sum(card[0] == draw[seat][0] for card in draw.values()) > 1 else "drawn"
 
 
 def _draw(out: Out, cards: dict[int, str], lies: int | None, collected: int | None, command: Command) -> None:
@@ -79,8 +80,7 @@ def _draw(out: Out, cards: dict[int, str], lies: int | None, collected: int | No
     if collected is not None:
         told(out, collected, "count", sorted(present), collected == WHOLE, command)
     if lies not in (None, seat):
-        key = "drawn_by_suit" if _suit_decided(cards, seat) else "drawn"
-        _misplaced(out, key, seat, lies, "table")
+        _misplaced(out, key(cards, seat), seat, lies, "table")
 
 
 KINDS = ("drawn", "drawn_by_suit", "button_misplaced")
@@ -126,12 +126,12 @@ def _seen(out: Out, seat: int, command: Command) -> None:
         _misplaced(out, "button_misplaced", expected, seat, "table")
 
 
-def _misplaced(out: Out, key: str, belongs: int, lies: int | None, holds: str) -> None:
+def _misplaced(out: Out, kind: str, belongs: int, lies: int | None, holds: str) -> None:
     incidents.open_one(
         out,
         "I-25",
-        key,
-        key,
+        kind,
+        kind,
         holds=holds,
         proposed="move_button",
         alternatives=("stands",),
