@@ -26,7 +26,7 @@ exit codes:
   1  refused by the house rules; `run`: ended because it could not go on
   2  wrong usage or configuration
   3  no daemon answers
-  4  verify: the ledger is not what was written
+  4  the ledger is not what was written
   5  health: something is not well
 """
 
@@ -48,7 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _code(error: FeltError) -> int:
     from controller.client import NotReachable  # noqa: PLC0415 - only where something went wrong
+    from controller.ledger.errors import LedgerDamaged  # noqa: PLC0415
 
+    if isinstance(error, LedgerDamaged):
+        return UNSOUND
     return UNREACHABLE if isinstance(error, NotReachable) else USAGE
 
 
@@ -97,7 +100,7 @@ def _keys(args: argparse.Namespace) -> int:
     if not folder.is_dir():
         raise LocalError("folder", str(folder), "no such folder: create it, mode 0700")
     keys.create_device_key(folder / "device-key")
-    keys.create_signing_key(folder / "signing-key", folder / "signing.pub")
+    keys.create_signing_key(folder / "signing-key", folder / "signing.pub", test=args.test)
     keys.create_auditor_key(folder / "auditor-key", folder / "auditor.pub")
     print(f"""{folder}/device-key   stays on the device (ledger.device_key)
 {folder}/signing-key  stays on the device (ledger.signing_key)
@@ -174,6 +177,17 @@ def _export(args: argparse.Namespace) -> int:
     return OK
 
 
+def _software(args: argparse.Namespace) -> int:
+    from controller.software import changed, software  # noqa: PLC0415
+
+    told, faults = software(), changed()
+    if args.json:
+        print(json.dumps({**told, "changed": faults}, indent=2))
+    else:
+        print("\n".join([f"feltd {told['version']} {told['sha256']}", *(f"changed: {name}" for name in faults)]))
+    return UNSOUND if faults else OK
+
+
 def _rules(args: argparse.Namespace) -> int:
     from controller.rulescli import show  # noqa: PLC0415
 
@@ -213,6 +227,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true")
 
     keys = add("keys", "make the keys of a table: device, signing, auditor", _keys)
+    keys.add_argument("--test", action="store_true", help="for rehearsals: a live table refuses the signing key")
     keys.add_argument("folder", type=Path, metavar="FOLDER")
 
     verify = add("verify", "find a changed, removed, inserted or reordered row", _verify)
@@ -238,6 +253,8 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("-o", "--output", type=Path, metavar="FILE")
 
     add_rules(add("rules", "what every rule asks, where it is kept, which tests show it", _rules))
+    software = add("software", "which program is installed, and whether its files were changed", _software)
+    software.add_argument("--json", action="store_true")
     add_table_commands(add)
     add_staff_commands(add)
     return parser

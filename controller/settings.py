@@ -97,6 +97,8 @@ class Settings:
     devices: tuple[DeviceSettings, ...] = ()
     seed: int | None = None
     metrics_port: int | None = None
+    verified: bool = False
+    """What is installed is what the configuration expects."""
     staff_file: Path | None = None
     """Who may log in, and by which proof; without it, in test mode, whoever may use the socket is believed."""
 
@@ -213,6 +215,7 @@ class _Reader:
             ),
             seed=read.seed,
             metrics_port=read.metrics.port if read.metrics else None,
+            verified=read.software.sha256 is not None,  # another one is a fault
             staff_file=self.path.parent / read.access.staff if read.access.staff else None,
         )
 

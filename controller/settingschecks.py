@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from controller import stafffile
+from controller import software, stafffile
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset
 from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
-from controller.tablefile import AccessFile, BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile
+from controller.tablefile import AccessFile, BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile, SoftwareFile
 from drivers import catalog
 from drivers.errors import ConfigError
 from drivers.link import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
@@ -38,6 +38,7 @@ def check(path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset:
     yield from _keys(file, path.parent, tree, test)
     yield from _socket(file, path.parent, tree)
     yield from _access(file, path.parent, tree, test)
+    yield from _software(file, tree)
     yield from _devices(file, tree, test)
 
 
@@ -173,6 +174,17 @@ def _access(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Ite
         stafffile.load(folder / part.staff)
     except LocalError as error:
         yield Fault(file, "access.staff", f'"{part.staff}"', error.remedy)
+
+
+def _software(file: str, tree: Mapping[str, Any]) -> Iterator[Fault]:
+    part = SoftwareFile.known(tree.get("software", {}))
+    if part is None or part.sha256 is None:
+        return
+    if (installed := software.software()["sha256"]) != part.sha256:
+        remedy = f"another program is installed, {installed}: install the approved one, or have this one approved"
+        yield Fault(file, "software.sha256", f'"{part.sha256}"', remedy)
+    for name in software.changed():
+        yield Fault(file, "software.sha256", f'"{name}"', "was changed after it was installed: install it again")
 
 
 def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:

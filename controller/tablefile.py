@@ -107,6 +107,12 @@ class AccessFile(Section):
     staff: Text | None = None
 
 
+class SoftwareFile(Section):
+    """``[software]``: the one program that may run this table, by the hash that `feltd software` tells."""
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
 class TimingFile(Section):
     """``[timing]``; the fields of ``controller.core.setup.Timing``."""
 
@@ -159,6 +165,7 @@ class TableFile(Section):
     ledger: LedgerFile = LedgerFile()
     socket: SocketFile = SocketFile()
     access: AccessFile = AccessFile()
+    software: SoftwareFile = SoftwareFile()
     metrics: MetricsFile | None = None
     timing: TimingFile = TimingFile()
     devices: dict[str, DeviceFile] = Field(default={})

@@ -26,7 +26,7 @@ def write(
     card_key, signing = Path(f"{ledger}.card-key"), Path(f"{ledger}.signing-key")
     if not card_key.exists():
         create_auditor_key(card_key, Path(f"{card_key}.pub"))
-        create_signing_key(signing, Path(f"{signing}.pub"))
+        create_signing_key(signing, Path(f"{signing}.pub"), test=True)
     table: dict[str, Any] = {
         "schema": 1,
         "site": SITE,

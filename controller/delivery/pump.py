@@ -116,8 +116,9 @@ class Pump:
         """
         now = time.monotonic()
         self._stop_at = now + timeout_s
-        self._flush_until = self._stop_at - min(0.5, timeout_s / 2)
+        # Woken before it is told to end: it looks once more for what was written last.
         self._woken = True
+        self._flush_until = self._stop_at - min(0.5, timeout_s / 2)
         self._inbox.put(None)
         if self._thread.is_alive():
             self._thread.join(timeout_s + _TICK_S)
@@ -169,7 +170,9 @@ class Pump:
             if self._lost_since is not None:
                 flight.news = about(outbox, self._lost_since, None)
             self._send(flight, outbox)
-            while self._flush_until is None or (not flight.empty and time.monotonic() < self._flush_until):
+            while self._flush_until is None or (
+                (self._woken or not flight.empty) and time.monotonic() < self._flush_until
+            ):
                 self._receive(flight, outbox)
                 self._send(flight, outbox)
             self._say(flight, outbox, "disconnected")

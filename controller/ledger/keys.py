@@ -30,6 +30,8 @@ from cryptography.hazmat.primitives.serialization import (
 from controller.ledger.errors import KeyFileError
 
 _MAKE = "make it with `feltd keys`"
+_TEST = b"felt-test: signs rehearsals, never live play\n"
+"""Stands before the PEM of a key for test mode, where readers of PEM skip it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Keys:
         signing: Path | None = None,
         signing_before: Path | None = None,
         create: bool = False,
+        test: bool | None = None,
     ) -> "Keys":
         """Read the key files. ``create`` makes a missing device key: for test mode and ``feltd keys`` only.
 
@@ -65,8 +68,8 @@ class Keys:
         return cls(
             device=load_device_key(device),
             auditor=load_auditor_public_key(auditor) if auditor else None,
-            signing=load_signing_key(signing) if signing else None,
-            signing_before=load_signing_key(signing_before) if signing_before else None,
+            signing=load_signing_key(signing, test=test) if signing else None,
+            signing_before=load_signing_key(signing_before, test=test) if signing_before else None,
         )
 
 
@@ -75,11 +78,12 @@ def create_device_key(path: Path) -> None:
     _write(path, secrets.token_hex(32).encode() + b"\n", 0o600)
 
 
-def create_signing_key(path: Path, public: Path) -> None:
-    """Write a new Ed25519 key, mode 0600, and its public half for the subscribers."""
+def create_signing_key(path: Path, public: Path, *, test: bool = False) -> None:
+    """Write a new Ed25519 key, mode 0600, and its public half for the subscribers; ``test``: for rehearsals alone."""
     key = Ed25519PrivateKey.generate()
-    _write(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), 0o600)
-    _write(public, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo), 0o644)
+    mark = _TEST if test else b""
+    _write(path, mark + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), 0o600)
+    _write(public, mark + key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo), 0o644)
 
 
 def create_auditor_key(path: Path, public: Path) -> None:
@@ -101,9 +105,12 @@ def load_device_key(path: Path) -> bytes:
     return key
 
 
-def load_signing_key(path: Path) -> Ed25519PrivateKey:
-    """Read the key that signs the streams."""
+def load_signing_key(path: Path, *, test: bool | None = None) -> Ed25519PrivateKey:
+    """Read the key that signs the streams. With ``test`` it must be one for rehearsals, or for live play."""
     key = _private_pem("keys.signing", path)
+    if test is not None and _read("keys.signing", path).startswith(_TEST) != test:
+        meant, told = ("rehearsals", "feltd keys --test") if test else ("live play", "feltd keys")
+        raise KeyFileError("keys.signing", str(path), f"is no key for {meant}; make one with `{told}`")
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyFileError("keys.signing", str(path), f"is not an Ed25519 key; {_MAKE}")
     return key

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from controller.contract.topics import Source
 from controller.core.inputs import Command
@@ -73,6 +73,13 @@ class Stage(Protocol):
 
     def close(self) -> None:
         """Close what was opened, whatever has happened. What came until then stays in ``seen``."""
+
+
+@runtime_checkable
+class Captured(Protocol):
+    """A stage whose daemon writes a capture; its folder holds all that belongs to the run."""
+
+    capture: Path
 
 
 class Journal:
