@@ -16,7 +16,7 @@ from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
-from simulators import faulted, night, playing, report
+from simulators import artefacts, faulted, night, playing, report
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.faulted import Faults
 from simulators.layout import Kind
@@ -29,7 +29,7 @@ from simulators.scripts.variants import Pick
 from simulators.seen import Seen
 from simulators.through.facts import FactsStage
 from simulators.through.following import Follower
-from simulators.through.stage import Journal, NotRunnable, Stage
+from simulators.through.stage import Captured, Journal, NotRunnable, Stage
 from simulators.verdict import Case, Exit, exit_code
 
 WAYS = ("facts", "virtual", "wires")
@@ -50,6 +50,7 @@ class Ask:
     table: Kind | None = None
     reads: Reads = "perfect"
     faults: Faults | None = None
+    bundles: Path | None = None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,12 +69,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
     parser.add_argument("--faults", metavar="seed=N,rate=R", help="strike so many recorded hands with a fault each")
     parser.add_argument("--night", type=Path, metavar="FILE", help="play its cases and hold them to its budgets")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write report.json")
+    parser.add_argument("--bundles", type=Path, metavar="FOLDER", help="a folder of evidence for each case that fails")
     asked = parser.parse_args(arguments)
     if not asked.paths and asked.night is None:
         parser.error("give files or folders, or --night")
     try:
         faults = Faults.read(asked.faults) if asked.faults else None
-        ask = Ask(asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads, faults)
+        ask = Ask(
+            asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads, faults, asked.bundles
+        )
         house(ask.profile)
         plan = night.read(asked.night) if asked.night else None
         found = find(asked.paths or (plan.cases if plan else ()), asked.limit, ask.table)
@@ -84,6 +90,11 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
     (report.as_json if asked.json else report.as_table)(cases, sys.stdout)
+    about = artefacts.properties(ask.seed, ask.through)
+    if asked.junit:
+        artefacts.junit(cases, asked.junit, about)
+    if asked.report:
+        artefacts.report(cases, asked.report, about)
     broken = night.over(plan, cases) if plan is not None else []
     sys.stderr.writelines(f"over budget: {line}\n" for line in broken)
     code = exit_code(cases)
@@ -220,7 +231,8 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
             raise NotRunnable("these house rules refuse what the record says: at an RFID table the chips have moved")
         plan = replace(plan, kind="rfid", reads=ask.reads)
         acts = by_tags(acts, plan.stakes, plan.seats, *_money(follower.seen))
-    with _stage(plan, ask, journal, ledger, ask.speed or (5 if ask.table == "rfid" else 10)) as stage:
+    speed = ask.speed or (5 if ask.table == "rfid" else 10)
+    with _stage(plan, ask, journal, ledger, speed) as stage, _evidence(one, ask, case, stage):
         struck = None
         if ask.faults:
             struck = faulted.drawn(ask.faults, one.name, len(acts), plan, virtual=ask.through == "virtual")
@@ -250,9 +262,27 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
         if need not in HAS[ask.through]:
             raise NotRunnable(f"needs {need}, which {ask.through} has not got")
     for _ in range(script.run.repeat):
-        with _stage(plan, ask, journal, ledger, ask.speed or script.run.speed, killed=script.killed) as stage:
+        speed = ask.speed or script.run.speed
+        with (
+            _stage(plan, ask, journal, ledger, speed, killed=script.killed) as stage,
+            _evidence(one, ask, case, stage),
+        ):
             kills = script.killed and ask.through == "wires"
             playing.ScenarioRun(script, plan, stage, kills=kills).play(case)
+
+
+@contextmanager
+def _evidence(one: Found, ask: Ask, case: Case, stage: Stage) -> Iterator[None]:
+    """Keep what a case leaves behind if it fails, before its stage is closed."""
+    well = False
+    try:
+        yield
+        well = not case.lines
+    finally:
+        if not well and ask.bundles is not None:
+            bodies = [event.body for event in stage.seen if event.body]
+            folder = stage.capture.parent if isinstance(stage, Captured) else None
+            case.notes.append(f"bundle: {artefacts.bundle(case, one.path, bodies, folder, ask.bundles)}")
 
 
 @contextmanager

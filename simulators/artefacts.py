@@ -1,0 +1,102 @@
+"""What a rehearsal leaves behind for machines: JUnit, ``report.json``, and a bundle for every case that failed."""
+
+import json
+import platform
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ElementTree, SubElement
+
+from controller.software import software
+from simulators import faulted
+from simulators.faults import KINDS
+from simulators.verdict import Case, exit_code
+
+TAGS = {"failed": "failure", "error": "error", "wrong": "error", "skipped": "skipped"}
+"""Whose mistake it was: ``failure`` is the product's, ``error`` the rig's or the script's."""
+KEPT = ("capture.pcapng*", "feltd.log", "table.toml", "chips.*", "*.csv", "ledger", "ledger.signing-key.pub")
+"""What of a stage's folder goes into a bundle. Never a private key: a ledger's closed cards stay closed."""
+XML_FORBIDS = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
+
+
+def properties(seed: int, rig: str) -> dict[str, str]:
+    """What the results depend on."""
+    about = software()
+    return {
+        "seed": str(seed),
+        "rig": rig,
+        "software": about["version"],
+        "software_sha256": about["sha256"],
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
+
+
+def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
+    """Write JUnit XML: a suite for each scenario file, a case for each variant of it."""
+    root = Element("testsuites")
+    suites: dict[str, Element] = {}
+    for case in cases:
+        name = case.name.partition("[")[0]
+        if name not in suites:
+            suites[name] = SubElement(root, "testsuite", name=name)
+            listed = SubElement(suites[name], "properties")
+            for key, value in about.items():
+                SubElement(listed, "property", name=key, value=value)
+        made = SubElement(suites[name], "testcase", classname=name, name=case.name, time=f"{case.ms / 1000:.3f}")
+        if case.outcome in TAGS:
+            told = SubElement(made, TAGS[case.outcome], message=_xml(case.lines[0] if case.lines else case.outcome))
+            told.text = _xml("\n".join([*case.lines, f"again: {case.command}"]))
+    for name, suite in suites.items():
+        own = [case for case in cases if case.name.partition("[")[0] == name]
+        suite.set("tests", str(len(own)))
+        suite.set("time", f"{sum(case.ms for case in own) / 1000:.3f}")
+        for counted, outcomes in (("failures", ("failed",)), ("errors", ("error", "wrong")), ("skipped", ("skipped",))):
+            suite.set(counted, str(sum(case.outcome in outcomes for case in own)))
+    ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
+    """Write everything as one JSON document, with what was covered by the events really seen."""
+    breaches = sorted({code for case in cases for code in case.breaches})
+    incidents = sorted({code for case in cases for code in case.incidents})
+    struck = {case.fault for case in cases if case.fault}
+    document: dict[str, Any] = {
+        "exit": int(exit_code(cases)),
+        "properties": dict(about),
+        "cases": [case.as_json() | {"again": case.command} for case in cases],
+        "covered": {
+            "rules": breaches,
+            "incidents": incidents,
+            "faults": sorted(struck),
+            "faults_never": [kind for kind in KINDS if kind not in struck],
+        },
+    }
+    if struck:
+        document["faults"] = faulted.as_json(cases)
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None, bundles: Path) -> Path:
+    """Put into one folder all that is needed to look into a case that failed, and the line that plays it again.
+
+    ``stage`` is the folder the table ran in, where it did run in one.
+    """
+    folder = bundles / re.sub(r"[^\w.-]+", "_", case.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "events.jsonl").write_bytes(b"".join(body + b"\n" for body in events))
+    shutil.copy(script, folder / script.name)
+    for pattern in KEPT if stage is not None else ():
+        assert stage is not None
+        for file in stage.glob(pattern):
+            shutil.copy(file, folder / file.name)
+    (folder / "case.json").write_text(json.dumps(case.as_json(), indent=1) + "\n", encoding="utf-8")
+    (folder / "again.sh").write_text(f"#!/bin/sh\nexec {case.command}\n", encoding="utf-8")
+    return folder
+
+
+def _xml(text: str) -> str:
+    """Text as XML 1.0 takes it."""
+    return XML_FORBIDS.sub("?", text)
