@@ -6,17 +6,19 @@ STAMP  := $(VENV)/installed
 UV     := 0.13.9
 PIP    := -m pip --quiet --quiet --no-input --disable-pip-version-check
 ROUNDS ?= 20
+SECONDS ?= 120
 KILLS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: help install demo test test-slow lint format bench soak lock clean peers
+.PHONY: help install demo test test-slow lint format bench fuzz soak lock clean peers
 
 help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
 	@echo "make test       the quick tests             make test-slow  the rest"
 	@echo "make lint       style, types, import arrows, module length"
 	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
+	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
 	@echo "make lock       pin the dependencies anew   make clean      remove what was built"
 
 $(STAMP): requirements-dev.lock pyproject.toml
@@ -69,6 +71,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.bench
 	@$(BIN)/python -m benchmarks.codecs
 	@$(BIN)/python -m benchmarks.rules
+	@$(BIN)/python -m benchmarks.records
 	@$(BIN)/python -m benchmarks.latency
 
 soak: $(STAMP) peers
@@ -80,7 +83,7 @@ lock:
 	@test -x build/lock/bin/uv || $(PYTHON) -m venv build/lock
 	@build/lock/bin/python $(PIP) install uv==$(UV)
 	@build/lock/bin/uv pip compile --quiet pyproject.toml --output-file requirements.lock $(LOCKFLAGS)
-	@build/lock/bin/uv pip compile --quiet pyproject.toml --extra simulators --group dev \
+	@build/lock/bin/uv pip compile --quiet pyproject.toml --extra simulators --extra postgresql --group dev \
 	    --constraint requirements.lock --output-file requirements-dev.lock $(LOCKFLAGS)
 
 LOCKFLAGS := --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -4,6 +4,7 @@ Nothing here is kept that can be derived; what is derived stands as a property o
 """
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal
 
 from controller.core.floor.state import Floor
@@ -134,23 +135,25 @@ class Hand:
     incidents: tuple[str, ...] = ()
     breaches: tuple[str, ...] = ()
     degraded: bool = False
-    before: "Hand | None" = None
-    """The hand as it was before the last keyed decision, as long as nothing has followed it."""
+    before: tuple[Any, ...] | None = None
+    """All values as they were before the last keyed decision, as long as nothing has followed it."""
 
-    def snapshot(self) -> "Hand":
-        """A copy that later bets do not reach; it keeps no older copy.
+    def snapshot(self) -> tuple[Any, ...]:
+        """The values of this hand that later bets do not reach; it keeps no older ones.
 
         The cards are shared: whatever touches them also forgets the copy, so there is nothing to keep apart.
         """
-        copy = object.__new__(Hand)
-        for name in Hand.__slots__:
-            setattr(copy, name, getattr(self, name))
-        copy.stack, copy.bet = dict(self.stack), dict(self.bet)
-        copy.paid, copy.acted = dict(self.paid), dict(self.acted)
-        copy.early, copy.dead_by, copy.tips = dict(self.early), dict(self.dead_by), dict(self.tips)
-        copy.excess = dict(self.excess)
-        copy.before = None
-        return copy
+        self.before = None
+        return tuple([dict(value) if type(value) is dict else value for value in _VALUES(self)])
+
+    def earlier(self) -> "Hand | None":
+        """The hand as it was before the last keyed decision, or ``None``."""
+        if self.before is None:
+            return None
+        hand = object.__new__(Hand)
+        for name, value in zip(Hand.__slots__, self.before, strict=True):
+            setattr(hand, name, dict(value) if type(value) is dict else value)
+        return hand
 
     @property
     def dead(self) -> int:
@@ -190,6 +193,9 @@ class Hand:
     def own(self, seat: int) -> list[Slot]:
         """The closed cards dealt to a seat, in order."""
         return [s for s in self.slots if s.place == "seat" and s.seat == seat and not s.gone]
+
+
+_VALUES = attrgetter(*Hand.__slots__)
 
 
 @dataclass(slots=True)

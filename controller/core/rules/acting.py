@@ -192,10 +192,10 @@ def _refuse(out: Out, hand: Hand, fact: Declared, key: str, bounds: Bounds | Non
 def undo(out: Out, evidence: Sources) -> None:
     """The last keyed decision is taken back, if nothing has followed it: all since then counts as not said."""
     hand = out.state.hand
-    if hand is None or hand.before is None:
+    before = None if hand is None else hand.earlier()
+    if hand is None or before is None:
         showdown.refuse(out, "undo", None, "nothing can be taken back; call a person with VOID", evidence)
         return
-    before = hand.before
     mucked = next((seat for seat in before.live if seat not in hand.live), None)
     seat = before.to_act if before.to_act is not None else mucked
     data = {"seat": seat, "refers": before.n - 1, "to": before.bet.get(seat, 0) if seat is not None else 0}

@@ -87,7 +87,7 @@ def _action_refused(hand: Hand, data: Data, secret: Data) -> None:
 
 
 def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
-    before = hand.before
+    before = hand.earlier()
     if before is not None:
         n, t_ms, breaches = hand.n, hand.t_ms, hand.breaches
         for name in Hand.__slots__:

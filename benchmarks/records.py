@@ -1,0 +1,108 @@
+"""Record objects a second: one 6-handed hand of 21 actions to the showdown, beside pokerkit with all its automations.
+
+The same hand on both sides, in the same process, by processor time. Ours are the records of the rules: without
+encoding, chain and sealing; commitments to closed cards are made, as they are part of a record.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from pokerkit import Automation, NoLimitTexasHoldem
+
+from controller.core.facts import CardCame, Declared, Fact, Finished, HandAttested, Kind, Shown
+from controller.core.inputs import Command
+from controller.core.rules.profile import Profile, Rake
+from controller.core.session import Session
+from controller.core.setup import Chipset, Deck, Denomination, Limits, Setup
+
+SECOND = 1_000_000_000
+HOLES = ["7c2d", "Qd9h", "KsKh", "JcTc", "8c3d", "Ah5h"]
+DEAL = [HOLES[seat][2 * turn : 2 * turn + 2] for turn in (0, 1) for seat in range(6)]
+CALL: tuple[Kind, None] = ("call", None)
+FOLD: tuple[Kind, None] = ("fold", None)
+CHECK: tuple[Kind, None] = ("check", None)
+STREETS: list[tuple[str, list[tuple[Kind, int | None]]]] = [
+    ("", [FOLD, CALL, ("raise", 400), CALL, FOLD, CALL, CALL]),
+    ("4c 2h Jd 9s", [CHECK, CHECK, ("bet", 900), CALL, FOLD, CALL]),
+    ("6s 4d", [CHECK, ("bet", 2000), FOLD, CALL]),
+    ("6d Kd", [("bet", 1000), ("raise", 2500), ("raise", 4000), CALL]),
+]
+ACTIONS = sum(len(actions) for _, actions in STREETS)
+
+
+def facts() -> list[Fact]:
+    """The hand as it happens on the felt."""
+    told: list[Fact] = [HandAttested(), *(CardCame("next", card) for card in DEAL)]
+    for cards, actions in STREETS:
+        told += [CardCame("next", card) for card in cards.split()]
+        told += [Declared(kind, None, to) for kind, to in actions]
+    return [*told, Shown(4), Shown(5), Finished()]
+
+
+def table() -> Session:
+    """An open table with six players."""
+    profile = Profile("bench", "1", "0" * 64, "en", "RS", rake=Rake())
+    chips = Chipset("c", (Denomination("c", 1),))
+    session = Session(Setup("bench", "t01", "shoe", 6, profile, Limits(50, 100), chips, Deck("d")))
+    session.command(Command("open", {"button": 6}, "s-1", "manager"), 0, 0)
+    for seat in range(1, 7):
+        session.command(Command("seat", {"seat": seat, "stack": 20_000}, "s-1", "manager"), 0, 0)
+    return session
+
+
+def ours(told: list[Fact]) -> tuple[float, int]:
+    """Seconds and records of one hand."""
+    session = table()
+    session.seed(bytes(32))
+    count = 0
+    began = time.process_time()
+    for at, fact in enumerate(told):
+        count += len(session.apply(fact, at * SECOND, at * SECOND))
+    took = time.process_time() - began
+    assert session.state.hands == 1
+    assert session.state.hand is None
+    return took, count
+
+
+def theirs() -> float:
+    """Seconds of the same hand at pokerkit."""
+    moves: dict[Kind, str] = {"fold": "fold", "check": "check_or_call", "call": "check_or_call"}
+    began = time.process_time()
+    state = NoLimitTexasHoldem.create_state(tuple(Automation), True, 0, (50, 100), 100, 20_000, 6)
+    for _, actions in STREETS:
+        for kind, to in actions:
+            if to is None:
+                getattr(state, moves[kind])()
+            else:
+                state.complete_bet_or_raise_to(to)
+    took = time.process_time() - began
+    assert not state.status
+    return took
+
+
+def best(run: Callable[[], float], rounds: int) -> float:
+    """The median: one slow round says nothing."""
+    return statistics.median(run() for _ in range(rounds))
+
+
+def main() -> int:
+    """Print microseconds a hand and the ratio."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=200)
+    rounds = parser.parse_args().rounds
+    told = facts()
+    _, records = ours(told)
+    mine = best(lambda: ours(told)[0], rounds)
+    peer = best(theirs, rounds)
+    print(f"one hand, {ACTIONS} actions   {'us a hand':>12}{'a second':>12}")
+    print(f"{'feltd':<24}{mine * 1e6:>12.0f}{records / mine:>12.0f} records ({records} a hand)")
+    print(f"{'pokerkit':<24}{peer * 1e6:>12.0f}{1 / peer:>12.0f} hands")
+    print(f"feltd is {peer / mine:.1f} times as fast")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
