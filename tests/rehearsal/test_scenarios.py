@@ -161,7 +161,7 @@ def test_a_refused_key_is_seen(rehearse: Callable[[str], Case]) -> None:
         ('clock = "x10"', 'clock = "fast"', "run.clock", "real"),
         ("number = 3000", "number = 3100", "step[1].number", "500"),
         ("[final]", "[final]\nlatency = 3", "final.latency", "leave it out"),
-        ("[deck]", "[sweep]\nkill_after = "never"\n[deck]", "sweep.kill_after", "every_step"),
+        ("[deck]", '[sweep]\nkill_after = "never"\n[deck]', "sweep.kill_after", "every_step"),
     ],
 )
 def test_what_is_wrong_is_refused_with_file_line_field_and_remedy(
