@@ -1,0 +1,1 @@
+"""Fuzzing: any bytes from any device, and any readings at the core. See ``make fuzz``."""
