@@ -68,6 +68,7 @@ def _fuzz(target: str, corpus: Path, seconds: int) -> int:
 
     with atheris.instrument_imports(include=["drivers", "controller", "simulators"]):
         from tests.fuzzing.targets import TARGETS
+    (corpus / target).mkdir(parents=True, exist_ok=True)
     options = [
         f"-max_total_time={seconds}",
         f"-max_len={LONGEST}",

@@ -14,7 +14,6 @@ from typing import Any
 
 from controller.capture import pcapng, sealedfile, wire
 from controller.capture.words import NotUnderstood, as_input
-from controller.core.cards import DECK
 from controller.core.errors import BadCommand
 from controller.core.inputs import HandSeed, Input, Tick
 from controller.core.setup import Chipset, Deck, Denomination, DeviceInfo, Setup
