@@ -7,6 +7,7 @@ UV     := 0.13.9
 PIP    := -m pip --quiet --quiet --no-input --disable-pip-version-check
 ROUNDS ?= 20
 SECONDS ?= 120
+SECONDS ?= 120
 KILLS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -18,6 +19,7 @@ help:
 	@echo "make test       the quick tests             make test-slow  the rest"
 	@echo "make lint       style, types, import arrows, module length"
 	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
+	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
 	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
 	@echo "make lock       pin the dependencies anew   make clean      remove what was built"
 
