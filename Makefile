@@ -7,7 +7,6 @@ UV     := 0.13.9
 PIP    := -m pip --quiet --quiet --no-input --disable-pip-version-check
 ROUNDS ?= 20
 SECONDS ?= 120
-SECONDS ?= 120
 KILLS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -19,7 +18,6 @@ help:
 	@echo "make test       the quick tests             make test-slow  the rest"
 	@echo "make lint       style, types, import arrows, module length"
 	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
-	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
 	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
 	@echo "make lock       pin the dependencies anew   make clean      remove what was built"
 
@@ -75,6 +73,13 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.rules
 	@$(BIN)/python -m benchmarks.records
 	@$(BIN)/python -m benchmarks.latency
+
+# atheris is for fuzzing alone and has wheels for x86-64 Linux only, so it is no part of the environment of the tests.
+fuzz: $(STAMP)
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || \
+	    $(BIN)/python $(PIP) install --only-binary :all: --require-hashes -r requirements-fuzz.lock || \
+	    { echo "atheris has no wheel for this Python and machine; the tests fuzz with hypothesis"; exit 1; }
+	@$(BIN)/python -m tests.fuzzing.run --seconds $(SECONDS)
 
 soak: $(STAMP) peers
 	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
