@@ -154,6 +154,20 @@ def test_who_may_lets_play_go_on_against_a_block_for_one_hand() -> None:
     same_after_restart(felt)
 
 
+def test_without_a_draw_somebody_still_has_to_place_the_button() -> None:
+    felt = House("hr_thp").prepare()
+    felt.say("open")
+    felt.seat_all(STACKS)
+    felt.say("override", rules=["HR-10.2", "HR-10.4"], until="session")
+    assert [b["what"] for b in felt.breaches] == []
+    felt.session.seed(bytes(32))
+    felt.do(HandAttested())
+    assert [b["what"] for b in felt.breaches] == ["no_button"]
+    felt.say("button", seat=2)
+    assert not hand(felt)
+    assert felt.all("hand.started")[0]["button"] == 2
+
+
 def test_an_override_needs_a_reason_and_a_rule_that_can_be_set_aside() -> None:
     felt = House("bg_holdem").ready(STACKS)
     with pytest.raises(BadCommand, match="reason"):

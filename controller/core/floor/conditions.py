@@ -68,11 +68,18 @@ def told(out: Out, found: list[Missing], seat: int | None = None) -> bool:
 def before_open(out: Out) -> list[Missing]:
     """What speaks against opening the table (HR-4.1, HR-6.4, HR-15.6, HR-20.2, HR-23.1)."""
     profile = out.setup.profile
-    found = list(_due(out, "open"))
+    found = [*_unconfirmed(out), *_due(out, "open")]
     if profile.rake is None and profile.game != "ultimate":
         asked = "set the commission in the table's configuration ([override] rake.*)"
         found.append(Missing("no_rake_decision", "BLOCK", asked))
     return [*found, *_alike(out)]
+
+
+def _unconfirmed(out: Out) -> Iterator[Missing]:
+    """A configuration that two persons have not confirmed."""
+    floor = out.state.floor
+    if floor.running != floor.confirmed and floor.running:
+        yield Missing("unconfirmed", "BLOCK", "the configuration is new: two supervisors say feltd confirm")
 
 
 def before_seat(out: Out, *, checked: bool) -> list[Missing]:
@@ -88,7 +95,7 @@ def before_close(out: Out) -> list[Missing]:
 def of_table(out: Out) -> list[Missing]:
     """What bars the next hand of any game: people, deck, mode, and what was reported (BG-1.2, BG-1.3, HR-10.2)."""
     floor = out.state.floor
-    found = list(_due(out, "hand"))
+    found = [*_unconfirmed(out), *_due(out, "hand")]
     if out.state.storage_full:
         asked = "the ledger is full: let the broker have what is unsent, close the table, restart the daemon"
         found.append(Missing("storage_full", "BLOCK", asked))
@@ -123,9 +130,10 @@ def before_hand(out: Out) -> list[Missing]:
     if players > profile.players_max:
         asked = f"{players} players; at most {profile.players_max} may play"
         found.append(Missing("too_many_players", "BLOCK", asked, can_be_overridden=True))
-    if state.button is None and "button_draw" not in profile.requires:
+    table = of_table(out)
+    if state.button is None and not any(one.key == "button_not_drawn" for one in table):
         found.append(Missing("no_button", "BLOCK", "the button has no seat; place it first"))
-    return [*(one for one in found if not _overridden(out, one)), *of_table(out)]
+    return [*(one for one in found if not _overridden(out, one)), *table]
 
 
 def missing(out: Out) -> list[Missing]:
