@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controller import profiles
 from controller.core.rules.profile import Profile
@@ -32,6 +32,10 @@ from simulators.through.following import Follower
 from simulators.through.stage import Captured, Journal, NotRunnable, Stage
 from simulators.verdict import Case, Exit, exit_code
 
+if TYPE_CHECKING:
+    from simulators.rig import Rig
+    from simulators.rigs import Host
+
 WAYS = ("facts", "virtual", "wires")
 HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
 """What a scenario may ask for in ``needs``, and which way to rehearse has it."""
@@ -51,6 +55,7 @@ class Ask:
     reads: Reads = "perfect"
     faults: Faults | None = None
     bundles: Path | None = None
+    rig: "tuple[Rig, Host] | None" = None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -72,6 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write report.json")
     parser.add_argument("--bundles", type=Path, metavar="FOLDER", help="a folder of evidence for each case that fails")
+    parser.add_argument("--rig", type=Path, metavar="RIG.toml", help="play on this rig: see docs/hil.md")
     asked = parser.parse_args(arguments)
     if not asked.paths and asked.night is None:
         parser.error("give files or folders, or --night")
@@ -85,12 +91,17 @@ def main(arguments: Sequence[str]) -> int:
         found = find(asked.paths or (plan.cases if plan else ()), asked.limit, ask.table)
         if plan is not None:
             found = [found[number] for number in night.shuffled(plan, len(found))]
-        cases = run(found, ask, asked.ledger, asked.jobs, quiet=asked.json)
+        with _rigged(asked.rig) as (rig, about):
+            ask = replace(ask, rig=rig, through="wires" if rig else ask.through)
+            cases = run(found, ask, asked.ledger, 1 if rig else asked.jobs, quiet=asked.json)
     except (ScriptError, BadConfiguration) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
+    except RigError as error:
+        sys.stderr.write(f"{error}\n")
+        return Exit.RIG
     (report.as_json if asked.json else report.as_table)(cases, sys.stdout)
-    about = artefacts.properties(ask.seed, ask.through)
+    about = artefacts.properties(ask.seed, ask.through) | about
     if asked.junit:
         artefacts.junit(cases, asked.junit, about)
     if asked.report:
@@ -272,6 +283,20 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
 
 
 @contextmanager
+def _rigged(path: Path | None) -> Iterator["tuple[tuple[Rig, Host] | None, dict[str, str]]"]:
+    """The rig of a file with its devices, after the preflight, and what that found; nothing without a file."""
+    if path is None:
+        yield None, {}
+        return
+    from simulators import rig as rigs  # noqa: PLC0415 - the other ways need neither
+    from simulators.through.rigged import on_the_bench  # noqa: PLC0415
+
+    rig = rigs.read(path)
+    with tempfile.TemporaryDirectory(prefix="feltsim-") as folder, on_the_bench(rig, Path(folder)) as (bench, found):
+        yield (rig, bench), found
+
+
+@contextmanager
 def _evidence(one: Found, ask: Ask, case: Case, stage: Stage) -> Iterator[None]:
     """Keep what a case leaves behind if it fails, before its stage is closed."""
     well = False
@@ -301,6 +326,10 @@ def _stage(
             from simulators.through.virtual import VirtualStage  # noqa: PLC0415 - facts need no devices
 
             stage = VirtualStage(plan, journal, killed=killed)
+        elif ask.rig is not None:
+            from simulators.through.rigged import RigStage  # noqa: PLC0415
+
+            stage = RigStage(plan, Path(folder), *ask.rig)
         else:
             from simulators.through.wires import WiresStage  # noqa: PLC0415 - nor USB/IP and a broker
 

@@ -188,9 +188,16 @@ class Host:
     ``devices`` are described in ``simulators.host``. ``uris`` says where the daemon finds each.
     """
 
-    def __init__(self, devices: Sequence[Mapping[str, Any]], socket_path: Path, *, speed: float = 1.0) -> None:
+    def __init__(
+        self,
+        devices: Sequence[Mapping[str, Any]],
+        socket_path: Path,
+        *,
+        speed: float = 1.0,
+        usbip: str = "127.0.0.1:0",
+    ) -> None:
         """Start it and wait until all devices are there. Raises ``RigError`` when that fails."""
-        spec = json.dumps({"speed": speed, "devices": list(devices)})
+        spec = json.dumps({"speed": speed, "usbip": usbip, "devices": list(devices)})
         # The process must find our packages wherever the caller stands.
         home = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
