@@ -164,6 +164,8 @@ def _export(args: argparse.Namespace) -> int:
         if args.hand is None and (why := unfinished(hand)):
             print(f"feltd: {name} left out: {why}", file=sys.stderr)
             continue
+        if auditor is not None and any(r.type == "card.dealt" and "commit" in r.data and not r.secret for r in hand):
+            print(f"feltd: {name} was sealed to no auditor: its closed cards stay unknown", file=sys.stderr)
         currency = currencies.get(hand[0].session, {"code": "", "exponent": 0})
         found.append(phh(hand, currency=currency["code"], exponent=currency["exponent"]))
     if not found:

@@ -12,7 +12,7 @@ from typing import Any
 
 from controller.contract.checkpoint import Checkpoint, Head
 from controller.contract.envelope import event_id
-from controller.contract.integrity import GENESIS, commitment, digest
+from controller.contract.integrity import GENESIS, MOST_UNSIGNED, SIGNED_AT_ONCE, commitment, digest
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
 
@@ -72,13 +72,16 @@ class Chain:
     sha256: str = GENESIS
     row: int = 0
     signed: int = 0
+    due: str = ""
+    """The time of what has to be signed before an event of another time comes; empty where nothing is due."""
 
 
 class Follower:
     """Takes the events of one ledger in row order; ``report`` says what was found.
 
     Without ``keys`` the signatures are held against the chain and not against a key. ``most`` bounds how many faults
-    are kept: a file that is broken from end to end is told in a few.
+    are kept: a file that is broken from end to end is told in a few. ``ordered``: the events of all streams come in
+    the order of their rows, so that what one stream owes the others can be told.
     """
 
     def __init__(
@@ -90,8 +93,9 @@ class Follower:
         keys: Keyring | None = None,
         checkpoint: Checkpoint | None = None,
         most: int = 1000,
+        ordered: bool = False,
     ) -> None:
-        self._source = source
+        self.source = source
         self._ledger = ledger
         self._test = test
         self._keys = keys
@@ -104,6 +108,8 @@ class Follower:
         self._cards_opened = 0
         self._withheld = 0
         self._from_middle = False
+        self._ordered = ordered
+        self._at_once = ""
         self.last_row = 0
         self.chains: dict[str, Chain] = {}
 
@@ -136,10 +142,41 @@ class Follower:
                 self._withheld += 1
                 sha256 = str(data.get("original_sha256"))
             self._card(one, event)
+            if self._keys is not None and kind != "ledger.signed":
+                self._due(one, chain, str(event.get("time")), str(kind))
         chain.sequence, chain.sha256, chain.row = one.sequence, sha256, one.row
         seen = self._checkpoint.heads.get(one.stream) if self._checkpoint else None
         if seen is not None and seen.sequence == one.sequence and seen.sha256 != sha256:
             self.fault(one.fault("changed: the checkpoint has another hash of it"))
+
+    def against_signing(self) -> None:
+        """Hold the ends against the pinned keys: a hand that has ended and its whole transaction are signed.
+
+        Only for a place where all is there at once; what comes over a line may be cut between the two.
+        """
+        for name, chain in self.chains.items():
+            if chain.due and self._keys is not None:
+                self.fault(self._unsigned(Fault(chain.row, name, chain.sequence, ""), chain))
+
+    def _due(self, one: Stored, chain: Chain, time: str, kind: str) -> None:
+        """Whoever has a key pinned need not believe an end of a hand, or a long run, that nobody signed."""
+        if chain.due and chain.due != time:
+            self.fault(self._unsigned(one.fault(""), chain))
+            chain.due = ""
+        if kind in SIGNED_AT_ONCE:
+            self._at_once = chain.due = time
+            for other in self.chains.values() if self._ordered else ():
+                if other.signed < other.sequence:
+                    other.due = time
+        elif self._ordered and time == self._at_once:
+            chain.due = time
+        if one.sequence - chain.signed == MOST_UNSIGNED:
+            self.fault(one.fault(f"not signed: no signature since {one.stream} {chain.signed}"))
+
+    @staticmethod
+    def _unsigned(at: Fault, chain: Chain) -> Fault:
+        what = f"not signed: what ended at {chain.due} has no signature behind it, and the key says it must"
+        return Fault(at.row, at.stream, at.sequence, what)
 
     def against_checkpoint(self) -> None:
         """Hold the end of each stream against the checkpoint, if there is one."""
@@ -182,7 +219,7 @@ class Follower:
         """Hold what the event says about itself against where it stands."""
         stands: dict[str, Any] = {
             "id": event_id(self._ledger, one.stream, one.sequence),
-            "source": self._source.stream(one.stream),
+            "source": self.source.stream(one.stream),
             "sequence": f"{one.sequence:016d}",
             "ledger": self._ledger,
             "row": f"{one.row:016d}",
@@ -218,19 +255,20 @@ class Follower:
 
     def _signature(self, one: Stored, chain: Chain, data: Mapping[str, Any]) -> None:
         self._signatures += 1
-        chain.signed = one.sequence
+        chain.signed, chain.due = one.sequence, ""
+        self._at_once = ""  # signatures come last in what is written at once
         if data.get("head") != Head(chain.sequence, chain.sha256).to_json():
             self.fault(one.fault("its signature is for another head than the event before it"))
         if self._keys is None:
             return
         head = (chain.sequence, chain.sha256)
-        trouble = self._keys.signature(data, one.row, self._source.stream(one.stream), self._ledger, head)
+        trouble = self._keys.signature(data, one.row, self.source.stream(one.stream), self._ledger, head)
         if trouble:
             self.fault(one.fault(trouble))
 
     def _rotation(self, one: Stored, data: Mapping[str, Any]) -> None:
         if self._keys is not None:
-            trouble = self._keys.rotation(data, one.row, self._source.stream(one.stream), self._ledger)
+            trouble = self._keys.rotation(data, one.row, self.source.stream(one.stream), self._ledger)
             if trouble:
                 self.fault(one.fault(trouble))
 

@@ -2,6 +2,10 @@
 
 import hashlib
 
+SIGNED_AT_ONCE = frozenset({"hand.closed", "hand.voided", "table.closed", "key.rotated"})
+"""After one of these every stream is signed before anything else is written."""
+MOST_UNSIGNED = 1000
+"""More events than a signing table ever leaves unsigned in one stream."""
 GENESIS = "0" * 64
 """``prev`` of the first event of a stream."""
 
@@ -29,3 +33,20 @@ def commitment(hand: str, slot: int, card: str, salt: str) -> str:
 def rotation_text(source: str, ledger: str, old: str, public_key: str, valid_from: str) -> bytes:
     """What both keys sign in ``key.rotated``: the old key's name, the new key in hex, and the row it is used from."""
     return f"felt-key|1|{source}|{ledger}|{old}|{public_key}|{valid_from}".encode()
+
+
+def sealed_digest(before: str, sequence: int, key: str, box: bytes, auditors: bytes | None) -> str:
+    """The digest of all that lies sealed in a stream up to ``sequence``; ``before`` is that up to the one before.
+
+    ``box`` is encrypted, and ``auditors`` is its key as it is sealed to the auditor, so the digest tells nothing.
+    """
+    parts = (before.encode(), f"{sequence:016d}".encode(), key.encode(), box, auditors or b"")
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "big") + part)
+    return whole.hexdigest()
+
+
+def sealed_text(source: str, ledger: str, sequence: int, sha256: str) -> bytes:
+    """What is signed over the sealed part of a stream beside the ``ledger.signed`` of that sequence."""
+    return f"felt-sealed|1|{source}|{ledger}|{sequence:016d}|{sha256}".encode()

@@ -44,6 +44,13 @@ class Keyring:
             return "its signature is not valid for the event before it"
         return None
 
+    def sealed(self, name: str, signature: object, text: bytes) -> str | None:
+        """Hold the signature over the sealed part of a stream against the key of the ``ledger.signed`` beside it."""
+        key = self._keys.get(name)
+        if key is None or _fits(key, signature, text):
+            return None  # a strange key is told where the event itself is looked at
+        return "the signature over what lies sealed is not valid"
+
     def rotation(self, data: Mapping[str, Any], row: int, source: str, ledger: str) -> str | None:
         """Take the new key of a ``key.rotated`` if the old one is trusted and both have signed."""
         old, new = str(data.get("old")), str(data.get("new"))

@@ -9,6 +9,8 @@ from urllib.parse import quote
 from controller.ledger.errors import LedgerDamaged, LedgerError
 
 _BUSY_S = 5.0
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""What reading raises where a file is damaged: the text of an error can be damaged itself."""
 
 
 def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
@@ -63,9 +65,12 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
             timeout=_BUSY_S,
             isolation_level=None,
         )
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.Error as error:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    except UNREADABLE as error:
         raise unusable(path, error) from error
+    if not {"meta", "row", "head"} <= tables:
+        connection.close()
+        raise LedgerDamaged(path, "holds no ledger, or has lost it; run feltd verify on a copy from elsewhere")
     return connection
 
 
@@ -92,6 +97,8 @@ def meta(connection: sqlite3.Connection) -> dict[str, str]:
 
 def unusable(path: Path, error: Exception) -> LedgerError:
     """The typed error for what the operating system or SQLite said."""
+    if isinstance(error, UnicodeDecodeError):
+        return LedgerDamaged(path, "not a whole SQLite file (a text is no UTF-8); run feltd verify and restore a copy")
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
         return LedgerDamaged(path, f"not a whole SQLite file ({error}); run feltd verify and restore a copy")
     return LedgerError(path, f"cannot be used ({error}); check the folder, its owner and the free space")

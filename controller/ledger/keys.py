@@ -27,11 +27,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from controller.contract.keyfile import TEST_KEY
 from controller.ledger.errors import KeyFileError
 
 _MAKE = "make it with `feltd keys`"
-_TEST = b"felt-test: signs rehearsals, never live play\n"
-"""Stands before the PEM of a key for test mode, where readers of PEM skip it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def create_device_key(path: Path) -> None:
 def create_signing_key(path: Path, public: Path, *, test: bool = False) -> None:
     """Write a new Ed25519 key, mode 0600, and its public half for the subscribers; ``test``: for rehearsals alone."""
     key = Ed25519PrivateKey.generate()
-    mark = _TEST if test else b""
+    mark = TEST_KEY if test else b""
     _write(path, mark + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), 0o600)
     _write(public, mark + key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo), 0o644)
 
@@ -108,7 +107,7 @@ def load_device_key(path: Path) -> bytes:
 def load_signing_key(path: Path, *, test: bool | None = None) -> Ed25519PrivateKey:
     """Read the key that signs the streams. With ``test`` it must be one for rehearsals, or for live play."""
     key = _private_pem("keys.signing", path)
-    if test is not None and _read("keys.signing", path).startswith(_TEST) != test:
+    if test is not None and _read("keys.signing", path).startswith(TEST_KEY) != test:
         meant, told = ("rehearsals", "feltd keys --test") if test else ("live play", "feltd keys")
         raise KeyFileError("keys.signing", str(path), f"is no key for {meant}; make one with `{told}`")
     if not isinstance(key, Ed25519PrivateKey):

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from controller.contract.sealed import bound_to, decrypt, key_place, open_sealed
 from controller.core.records import Record
 from controller.ledger import database
-from controller.ledger.errors import KeyFileError
+from controller.ledger.errors import KeyFileError, LedgerDamaged
 from controller.ledger.restoring import as_record
 
 
@@ -26,21 +26,37 @@ def read_records(path: Path, *, auditor: X25519PrivateKey | None = None, hand: s
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
-            ledger = database.meta(connection)["ledger"]
-            opener = _Opener(connection, ledger, auditor)
+            ledger = database.meta(connection).get("ledger", "")
+            opener = _Opener(path, connection, ledger, auditor)
             where = "" if hand is None else "WHERE hand = ?"
             query = f"SELECT stream, sequence, body, key, secret FROM row {where} ORDER BY row"  # noqa: S608 - fixed texts
             for stream, sequence, body, key, box in connection.execute(query, () if hand is None else (hand,)):
-                secret = None if box is None else opener.open(key, box, bound_to(stream, sequence, ledger))
-                yield as_record(stream, body, secret)
-        except sqlite3.Error as error:
+                secret = None
+                try:
+                    if box is not None:
+                        secret = opener.open(key, box, bound_to(stream, sequence, ledger))
+                    record = as_record(stream, body, secret)
+                except (InvalidTag, ValueError, KeyError, TypeError) as error:
+                    raise _damaged(path, stream, sequence) from error
+                if auditor is not None and box is None and record.type == "card.dealt" and "commit" in record.data:
+                    raise _damaged(path, stream, sequence)
+                yield record
+        except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
+
+
+def _damaged(path: Path, stream: str, sequence: int) -> LedgerDamaged:
+    remedy = "or what lies sealed with it, is not what was written; run feltd verify and use a whole copy"
+    return LedgerDamaged(path, f"event {sequence} of {stream}, {remedy}")
 
 
 class _Opener:
     """The auditor's way into the secrets of a ledger. Keeps the key of one hand at a time."""
 
-    def __init__(self, connection: sqlite3.Connection, ledger: str, auditor: X25519PrivateKey | None) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, ledger: str, auditor: X25519PrivateKey | None
+    ) -> None:
+        self._path = path
         self._connection = connection
         self._ledger = ledger
         self._auditor = auditor
@@ -59,8 +75,10 @@ class _Opener:
 
     def _find(self, name: str, auditor: X25519PrivateKey) -> AESGCM | None:
         found = self._connection.execute("SELECT sealed FROM hand_key WHERE hand = ?", (name,)).fetchone()
-        if found is None or found[0] is None:
-            return None
+        if found is None:
+            raise LedgerDamaged(self._path, f"the key of {name} is gone; run feltd verify and use a whole copy")
+        if found[0] is None:
+            return None  # it was sealed to no auditor
         try:
             return AESGCM(open_sealed(auditor, found[0], key_place(self._ledger, name)))
         except InvalidTag:

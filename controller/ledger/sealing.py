@@ -43,6 +43,11 @@ class Vault:
         plain = json.dumps(secret, ensure_ascii=False, separators=(",", ":")).encode()
         return name, encrypt(key, plain, place)
 
+    def auditors(self, name: str) -> bytes | None:
+        """The key of that name as it is sealed to the auditor; ``None`` where there is no auditor."""
+        found = self._connection.execute("SELECT sealed FROM hand_key WHERE hand = ?", (name,)).fetchone()
+        return None if found is None else found[0]
+
     def unseal(self, name: str, box: bytes, place: bytes) -> dict[str, Any] | None:
         """Decrypt; ``None`` when the hand is closed and its key gone.
 

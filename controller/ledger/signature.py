@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from controller.contract.integrity import key_id, rotation_text, signed_text
+from controller.contract.integrity import SIGNED_AT_ONCE, key_id, rotation_text, sealed_text, signed_text
+
+__all__ = ["ENDS_A_HAND", "SIGNED_AT_ONCE", "Signer", "SigningRhythm"]
 
 ENDS_A_HAND = frozenset({"hand.closed", "hand.voided"})
-SIGNED_AT_ONCE = ENDS_A_HAND | {"table.closed", "key.rotated"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class Signer:
             "key": self.key_id,
             "signature": self._key.sign(signed_text(source, ledger, sequence, sha256)).hex(),
         }
+
+    def sign_sealed(self, source: str, ledger: str, sequence: int, sha256: str) -> str:
+        """The signature under the digest of all that lies sealed in a stream; it is never published."""
+        return self._key.sign(sealed_text(source, ledger, sequence, sha256)).hex()
 
     def take_over(self, before: Ed25519PrivateKey, source: str, ledger: str, row: int) -> dict[str, object]:
         """The ``data`` of a ``key.rotated``: from this row on our key signs, and both keys say so."""

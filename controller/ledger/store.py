@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from controller.contract import envelope
 from controller.contract.checkpoint import Head
 from controller.contract.following import Fault
-from controller.contract.integrity import digest, key_id
+from controller.contract.integrity import GENESIS, digest, key_id, sealed_digest
 from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
@@ -30,9 +30,11 @@ from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, Sig
 
 _INSERT = "INSERT INTO row (row, stream, sequence, type, hand, body, key, secret) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _HEAD = (
-    "INSERT INTO head (stream, sequence, sha256) VALUES (?, ?, ?) "
-    "ON CONFLICT (stream) DO UPDATE SET sequence = excluded.sequence, sha256 = excluded.sha256"
+    "INSERT INTO head (stream, sequence, sha256, sealed) VALUES (?, ?, ?, ?) ON CONFLICT (stream) "
+    "DO UPDATE SET sequence = excluded.sequence, sha256 = excluded.sha256, sealed = excluded.sealed"
 )
+
+_SEALED = "INSERT INTO sealed (stream, sequence, sha256, signature) VALUES (?, ?, ?, ?)"
 
 
 @dataclass(slots=True)
@@ -41,6 +43,7 @@ class _Tail:
 
     row: int = 0
     heads: dict[str, Head] = field(default_factory=dict)
+    sealed: dict[str, str] = field(default_factory=dict)
     unsigned: dict[str, int] = field(default_factory=dict)
     day: str = ""
     session: str | None = None
@@ -132,7 +135,12 @@ class Ledger:
             made = uuid.UUID(bytes=hashlib.sha256(f"{old}|{new_id}".encode()).digest()[:16], version=4)
             with closing(database.connect(coming, durable=True)) as connection:
                 database.migrate(connection, coming)
-                about = {"ledger": str(uuid.uuid4() if new_id is None else made), "session": "0", "previous": old}
+                about = {
+                    "ledger": str(uuid.uuid4() if new_id is None else made),
+                    "session": "0",
+                    "previous": old,
+                    "sealed_from": "0",
+                }
                 files.say(connection, {**before, **about})
                 linked = {"ledger": old, "heads": {stream: head.to_json() for stream, head in heads.items()}}
                 record = Record("ops", "ledger.began", "", {"previous": linked, "reason": "archived"})
@@ -291,6 +299,8 @@ class Ledger:
         key, box = None, None
         if record.secret is not None:
             key, box = self._vault.seal(record.hand, record.secret, bound_to(stream, sequence, self.id))
+            before = tail.sealed.get(stream, GENESIS)
+            tail.sealed[stream] = sealed_digest(before, sequence, key, box, self._vault.auditors(key))
         self._connection.execute(_INSERT, (tail.row, stream, sequence, record.type, record.hand, body, key, box))
         tail.heads[stream] = Head(sequence, digest(body))
 
@@ -316,16 +326,24 @@ class Ledger:
                 record = Record(stream, "ledger.signed", "", data)
                 self._insert(tail, record, wall_ns, day=tail.day, session=tail.session)
                 tail.unsigned[stream] = 0
+                sequence, sealed = tail.heads[stream].sequence, tail.sealed.get(stream, GENESIS)
+                signature = self._signer.sign_sealed(self._sources[stream], self.id, sequence, sealed)
+                self._connection.execute(_SEALED, (stream, sequence, sealed, signature))
 
     @contextmanager
     def _transaction(self) -> Iterator[_Tail]:
         """Give a tail to grow, and make it the ledger's own when all of it is durable."""
         before = self._tail or self._read_tail()
         tail = replace(before, heads=dict(before.heads), unsigned=dict(before.unsigned))
+        tail.sealed = dict(before.sealed)
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             yield tail
-            grown = [(s, head.sequence, head.sha256) for s, head in tail.heads.items() if head != before.heads.get(s)]
+            grown = [
+                (stream, head.sequence, head.sha256, tail.sealed.get(stream, GENESIS))
+                for stream, head in tail.heads.items()
+                if head != before.heads.get(stream)
+            ]
             self._connection.executemany(_HEAD, grown)
             self._connection.execute("COMMIT")
         except (TypeError, ValueError) as error:
@@ -352,7 +370,8 @@ class Ledger:
         read = self._connection.execute
         found = read("SELECT seq FROM sqlite_sequence WHERE name = 'row'").fetchone()
         tail.row = found[0] if found else 0
-        for stream, sequence, sha256 in read("SELECT stream, sequence, sha256 FROM head"):
+        for stream, sequence, sha256, sealed in read("SELECT stream, sequence, sha256, sealed FROM head"):
+            tail.sealed[stream] = sealed
             last = read(
                 "SELECT sequence, body FROM row WHERE stream = ? ORDER BY sequence DESC LIMIT 1", (stream,)
             ).fetchone()

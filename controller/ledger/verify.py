@@ -18,8 +18,8 @@ from controller.contract.errors import ContractError
 from controller.contract.following import Chain, Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
-from controller.ledger import database
-from controller.ledger.errors import LedgerError
+from controller.ledger import database, sealedcheck
+from controller.ledger.errors import LedgerDamaged, LedgerError
 
 _AT_ONCE = 500
 ROWS = "SELECT row, stream, sequence, type, hand, body FROM row"
@@ -48,27 +48,47 @@ def verify(
     with closing(database.connect_read_only(path)) as connection:
         try:
             about = database.meta(connection)
-        except sqlite3.Error as error:
+        except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
-        follower = follow(about, None if public_keys is None else Keyring(public_keys), checkpoint)
+        keyring = None if public_keys is None else Keyring(public_keys)
+        try:
+            follower = follow(about, keyring, checkpoint)
+        except (KeyError, ValueError) as error:
+            raise LedgerDamaged(path, f"does not say whose ledger it is ({error}); restore a copy") from error
         heads: dict[str, Head] | None = None
         after = -(2**63)  # a forged row may stand in front of the first
         while heads is None:
             try:
                 rows, heads = _batch(connection, after)
-            except sqlite3.DatabaseError as error:
+            except database.UNREADABLE as error:
                 broken = f"the file cannot be read from here on ({error})"
                 follower.fault(Fault(max(after + 1, 1), "?", 0, broken))
                 break
             for row in rows:
                 if not go_on(row[0]):
                     return follower.report()
+                if row[0] <= after:
+                    raise LedgerDamaged(path, f"its rows lie in no order behind row {after}; restore a copy")
                 follower.follow(stored(*row))
                 after = row[0]
         if heads is not None:
             ends(follower, heads)
+            follower.against_signing()
+            try:
+                for fault in [*guards(connection), *sealedcheck.check(connection, follower.source, keyring, go_on)]:
+                    follower.fault(fault)
+            except database.UNREADABLE as error:
+                follower.fault(Fault(None, "?", 0, f"what lies sealed cannot be read ({error})"))
         follower.against_checkpoint()
     return follower.report()
+
+
+def guards(connection: sqlite3.Connection) -> list[Fault]:
+    """The file's own guard against changes: without it somebody has had the file open to change it."""
+    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'row_is_frozen'")
+    if found.fetchone() is not None:
+        return []
+    return [Fault(None, "?", 0, "changed: the trigger that forbids changes was removed from the file")]
 
 
 def _batch(connection: sqlite3.Connection, after: int) -> tuple[list[Any], dict[str, Head] | None]:
@@ -103,7 +123,9 @@ def handed_over(path: Path) -> list[Ed25519PublicKey]:
 def follow(about: Mapping[str, str], keys: Keyring | None, checkpoint: Checkpoint | None = None) -> Follower:
     """A follower for the file that says this about itself."""
     source = Source(about["site"], about["table"])
-    return Follower(source, about["ledger"], test=about["test"] == "true", keys=keys, checkpoint=checkpoint)
+    return Follower(
+        source, about["ledger"], test=about["test"] == "true", keys=keys, checkpoint=checkpoint, ordered=True
+    )
 
 
 def stored(row: int, stream: str, sequence: int, kind: str, hand: str | None, body: bytes) -> Stored:
