@@ -5,8 +5,8 @@ from pathlib import Path
 
 from controller.contract.state import description_body
 from controller.contract.topics import Topics
-from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.flight import PumpSettings
+from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.pump import Pump
 from tests.ledgers import SOURCE, WALL, Desk, hand_records
 

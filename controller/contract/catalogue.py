@@ -5,6 +5,7 @@ rehearsal are made from it. Fields are only ever added; a new field raises the m
 """
 
 from controller.contract import boxes
+from controller.contract.books import CASH, SOFTWARE, SYSTEM
 from controller.contract.schema import (
     ANY,
     BOOL,
@@ -24,7 +25,6 @@ from controller.contract.schema import (
     SALT,
     SEAT,
     TEXT,
-    UUID,
     Schema,
     known,
     many,
@@ -86,31 +86,9 @@ _RESULT = obj(
     }
 )
 _PLACE = {"slot": COUNT, "place": one("seat", "box", "dealer", "board", "burn"), "seat?": SEAT, "box?": SEAT}
-_SOFTWARE = obj({"version": TEXT, "sha256": known(HASH)})
 _STREET = one("preflop", "flop", "turn", "river")
-_LINES = many(obj({"class": KEY, "denomination": ANY, "count": COUNT, "amount": MONEY}))
 _CASH = {"currency": ANY, "shift": KEY, "by": many(PERSON)}
 _SEATING = {"seat": SEAT, "player?": TEXT, "age_and_identity_checked_by?": PERSON, "owed?": ANY}
-_DEVICE = {
-    "device": KEY,
-    "role": ANY,
-    "kind?": KEY,
-    "model?": TEXT,
-    "serial?": TEXT,
-    "firmware?": TEXT,
-    "path?": TEXT,
-    "cause?": TEXT,
-    "since_ms?": COUNT,
-    "hand?": known(KEY),
-    "attempt?": COUNT,
-    "counts?": obj({"crc?": COUNT, "resync?": COUNT, "dropped?": COUNT, "timeouts?": COUNT}),
-}
-_LINK = {
-    "since": TEXT,
-    "queued": COUNT,
-    "range": {"type": "object", "additionalProperties": obj({"from": NUMBER, "to": NUMBER})},
-    "cause?": TEXT,
-}
 
 TABLE: dict[str, dict[str, Schema]] = {
     "table.opened": {
@@ -126,7 +104,7 @@ TABLE: dict[str, dict[str, Schema]] = {
         "chipset": obj({"id": KEY, "denominations": many(obj({"id": KEY, "class": KEY, "value": known(MONEY)}))}),
         "deck": KEY,
         "capabilities": many(KEY),
-        "software": _SOFTWARE,
+        "software": SOFTWARE,
         "opener": known(TEXT),
         "staff": many(PERSON),
     },
@@ -165,7 +143,13 @@ TABLE: dict[str, dict[str, Schema]] = {
     "seat.left": _SEATING,
     "seat.away": _SEATING,
     "seat.back": _SEATING | {"waits?": BOOL},
-    "attestation.recorded": {"rules": RULES, "statement": KEY, "scope": one("shift", "hand"), "by": known(PERSON)},
+    "attestation.recorded": {
+        "rules": RULES,
+        "statement": KEY,
+        "scope": one("shift", "hand"),
+        "by": known(PERSON),
+        "sha256?": HASH,
+    },
 }
 
 HAND: dict[str, dict[str, Schema]] = {
@@ -358,105 +342,6 @@ TROUBLE: dict[str, dict[str, Schema]] = {
         "refers?": many(TEXT),
     },
     "override.used": {"rules": RULES, "reason": TEXT, "by": ANY, "until": ANY},
-}
-
-CASH: dict[str, dict[str, Schema]] = {
-    "tray.counted": {
-        "count": ANY,
-        "number?": COUNT,
-        "reason": one("open", "close", "shift", "fill", "credit", "spot_check"),
-        "lines": _LINES,
-        "total": MONEY,
-        "expected": known(MONEY),
-        "variance": known(MONEY),
-        "method": one("rfid", "manual", "both"),
-        "unread": COUNT,
-    },
-    "chips.bought": {
-        "seat?": SEAT,
-        "box?": SEAT,
-        "amount": MONEY,
-        "means": one("cash", "chips", "voucher", "marker"),
-        "lines?": _LINES,
-        "when": one("between_hands", "deferred"),
-        "stack_after": known(MONEY),
-    },
-    "chips.redeemed": {
-        "seat?": SEAT,
-        "box?": SEAT,
-        "amount": MONEY,
-        "means": one("cash", "chips", "voucher", "marker"),
-        "lines?": _LINES,
-        "place?": one("desk", "table"),
-        "when": one("between_hands", "deferred"),
-        "stack_after": known(MONEY),
-    },
-    "chips.changed": {"given": _LINES, "taken": _LINES, "seat?": SEAT},
-    "tray.differs": {
-        "lines": many(obj({"denomination": ANY, "expected": COUNT, "seen": COUNT})),
-        "last_place_seen": known(KEY),
-        "incident": known(KEY),
-    },
-}
-
-SYSTEM: dict[str, dict[str, Schema]] = {
-    "staff.login": {
-        "staff": known(TEXT),
-        "role": known(ROLE),
-        "result": one("ok", "denied", "locked"),
-        "place": KEY,
-    },
-    "daemon.started": {
-        "software": _SOFTWARE,
-        "config_sha256": known(HASH),
-        "profile_sha256": known(HASH),
-        "boot?": ANY,
-        "reason?": TEXT,
-        "self_test?": many(ANY),
-        "open_hand?": known(KEY),
-    },
-    "daemon.stopped": {"reason": TEXT, "software?": _SOFTWARE, "open_hand?": known(KEY)},
-    "ledger.began": {
-        "previous": known(
-            obj(
-                {
-                    "ledger": UUID,
-                    "heads": {
-                        "type": "object",
-                        "additionalProperties": obj({"sequence": NUMBER, "sha256": HASH}),
-                    },
-                }
-            )
-        ),
-        "reason": KEY,
-    },
-    "ledger.filling": {"used": COUNT, "limit": COUNT, "oldest_unsent": ANY, "new_hands_refused": BOOL},
-    "key.rotated": {
-        "old": KEY,
-        "new": KEY,
-        "valid_from": NUMBER,
-        "signed_by_old": TEXT,
-        "public_key": HASH,
-        "old_public_key?": HASH,
-        "signed_by_new": TEXT,
-    },
-    "device.up": _DEVICE,
-    "device.lost": _DEVICE,
-    "device.fault": _DEVICE,
-    "device.cleared": _DEVICE,
-    "device.conflict": _DEVICE,
-    "recovery.completed": {
-        "gap_ms": known(COUNT),
-        "differences": many(ANY),
-        "cause?": KEY,
-        "incident?": KEY,
-        "confirmed_by?": many(PERSON),
-    },
-    "clock.stepped": {"before": TEXT, "after": TEXT, "step_ms": MONEY, "synced": known(BOOL)},
-    "link.lost": _LINK,
-    "link.restored": _LINK,
-    "test.entered": {"by": ANY, "restored": ANY},
-    "test.left": {"by": ANY, "restored": ANY},
 }
 
 ANY_STREAM: dict[str, dict[str, Schema]] = {

@@ -13,7 +13,7 @@ def test_every_driver_is_made_by_its_name(name: str) -> None:
 
 
 def test_an_unknown_driver_is_named_with_the_known_ones() -> None:
-    with pytest.raises(UnknownDriver, match="driver = 'fieg': use one of .*feig, .*keypad, .*shoe"):
+    with pytest.raises(UnknownDriver, match=r"driver = 'fieg': use one of .*feig, .*keypad, .*shoe"):
         make("fieg", "dev0")
 
 

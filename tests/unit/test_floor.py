@@ -1,6 +1,5 @@
 """The table beside its hands: what must be on record, and what bars the way until it is."""
 
-
 import pytest
 
 from controller.core.errors import BadCommand

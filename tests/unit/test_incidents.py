@@ -4,7 +4,17 @@ import pytest
 
 from controller.core.cards import commitment
 from controller.core.errors import BadCommand
-from controller.core.facts import Called, CardCame, CardDoubtful, Declared, Evidence, Finished, HandAttested, Shown, Undone
+from controller.core.facts import (
+    Called,
+    CardCame,
+    CardDoubtful,
+    Declared,
+    Evidence,
+    Finished,
+    HandAttested,
+    Shown,
+    Undone,
+)
 from controller.core.inputs import Command, HandSeed, Input, Tick
 from controller.core.table import Table
 from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen

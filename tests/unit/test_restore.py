@@ -103,7 +103,8 @@ class Story:
         waiting = [s for s in hand.live if s not in hand.shown]
         if hand.phase == "showdown" or (hand.must_show and waiting):
             return Shown(chance.choice(waiting))
-        return CardCame("next", self.deck.pop() if self.deck else None, evidence=(Evidence("shoe0", len(self.felt.records)),))
+        card = self.deck.pop() if self.deck else None
+        return CardCame("next", card, evidence=(Evidence("shoe0", len(self.felt.records)),))
 
     def check(self) -> None:
         felt = self.felt

@@ -74,7 +74,8 @@ def test_all_seven_card_hands_by_category_and_the_edge_of_trips() -> None:
 
 def edge(counts: Counter[str]) -> Fraction:
     """What the house keeps of a TRIPS bet, on average."""
-    won = sum(count * Fraction(*odds) for name, count in counts.items() if (odds := TRIPS.pays(name)))
+    paid = [count * Fraction(*odds) for name, count in counts.items() if (odds := TRIPS.pays(name))]
+    won = sum(paid, Fraction(0))
     lost = sum(count for name, count in counts.items() if TRIPS.pays(name) is None)
     return (lost - won) / ALL
 

@@ -1,5 +1,7 @@
 """The shoe's conversation with a simulated shoe on a fake clock: no card lost, none twice, none too early."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -298,7 +300,7 @@ def test_a_memory_that_is_erased_without_a_new_name_is_a_fault_and_nothing_is_co
 
 @pytest.mark.parametrize("swapped", [True, False])
 def test_another_shoe_with_the_same_memory_id_is_heard_from_its_first_card(swapped: bool) -> None:
-    options = {"committed": FIRST + 4, "committed_serial": "SHOE-0009" if swapped else "SHOE-0001"}
+    options: dict[str, Any] = {"committed": FIRST + 4, "committed_serial": "SHOE-0009" if swapped else "SHOE-0001"}
     wire, device = _wire(**options)
     for _ in range(6):
         device.slide(0)
