@@ -23,6 +23,7 @@ PATTERNS = {
     r"^\d{4}-\d\d-\d\d$": "give a day as year, month and day, for example 2026-11-30",
     r"^[a-z0-9_]{1,40}$": "use 1 to 40 small letters, digits and underscores",
     r"^[a-z]{2}$": "give the two small letters of the language, for example hr",
+    r"^[0-9a-f]{64}$": "give the SHA-256 as 64 small hexadecimal digits",
     r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$": "use up to 64 letters, digits, dots, hyphens, colons and underscores",
 }
 """What a text must look like, in words: a person reads the message, not the expression behind it."""
@@ -176,7 +177,7 @@ def _remedy(kind: str, message: str, model: type[BaseModel], item: Any) -> str:
     if kind == "value_error":
         return message.removeprefix("Value error, ")
     if kind == "string_pattern_mismatch":
-        return PATTERNS[item["ctx"]["pattern"]]
+        return PATTERNS.get(item["ctx"]["pattern"], "is written in another form: docs/configuration.md shows it")
     if kind in SAID:
         return SAID[kind].format(**item.get("ctx", {}))
     return message[:1].lower() + message[1:]

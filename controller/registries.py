@@ -15,7 +15,16 @@ from pydantic import Field, ValidationError
 from controller.core.cards import CARDS
 from controller.core.money import MOST
 from controller.core.setup import Chipset, Deck, Denomination
-from controller.faults import BadConfiguration, Fault, Section, did_you_mean, read_toml, translate, unreadable
+from controller.faults import (
+    BadConfiguration,
+    Fault,
+    Section,
+    byte_order_mark,
+    did_you_mean,
+    read_toml,
+    translate,
+    unreadable,
+)
 
 
 class DenominationFile(Section):
@@ -85,7 +94,11 @@ def deck(path: Path, name: str | None) -> Deck:
 
 def _denominations(read: ChipsFile, file: str) -> Iterator[Fault]:
     seen: dict[str, int] = {}
+    smallest = min(chip.value for chip in read.denominations)
     for no, chip in enumerate(read.denominations):
+        if chip.value % smallest:
+            remedy = f"no multiple of the smallest chip, {smallest}: not every amount could be paid and changed"
+            yield Fault(file, f"denominations.{no}.value", str(chip.value), remedy)
         if chip.id in seen:
             yield Fault(file, f"denominations.{no}.id", f'"{chip.id}"', f"already used by entry {seen[chip.id]}")
         seen[chip.id] = no
@@ -113,11 +126,14 @@ def _not_a_deck(file: str, cards: list[str]) -> list[Fault]:
 def _csv(path: Path, what: str) -> list[tuple[str, str, str]]:
     """The rows of a file with the columns ``tag`` and ``what``, each with its place; ``#`` begins a comment line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
+        text = content.decode("utf-8")
     except OSError as error:
         raise BadConfiguration([unreadable(path, error)]) from error
     except UnicodeDecodeError as error:
         raise BadConfiguration([Fault(str(path), "", "", "not UTF-8 text: save it as UTF-8")]) from error
+    if mark := byte_order_mark(content):
+        raise BadConfiguration([Fault(str(path), "", "", mark)])
     lines = [
         (f"line {no}", [cell.strip() for cell in line.split(",")])
         for no, line in enumerate(text.splitlines(), 1)

@@ -277,7 +277,7 @@ def _address(file: str, key: str, device: DeviceFile, test: bool, where: dict[ob
 
 
 def _place(file: str, at: str, channel: str, place: str, seats: int | None) -> Iterator[Fault]:
-    if channel != str(int(channel) if channel.isascii() and channel.isdecimal() else -1):
+    if not re.fullmatch(r"0|[1-9][0-9]{0,3}", channel):
         yield Fault(file, at, "", "a channel is a plain number: 0, 1, 2 ...")
     match = PLACES.fullmatch(place)
     if match is None:

@@ -95,6 +95,9 @@ class KeypadHost(Host):
                 given.fault(f"keymap.{name}", key, f"use one of {', '.join(KEYS)}")
             else:
                 self._keymap[usage] = key
+        for key in KEYS:
+            if key not in self._keymap.values():
+                given.fault("keymap", key, f"no key means {key} any more: give it another one")
         given.finish()
         self._down: list[int] = []
         self._unsure: set[int] = set()

@@ -117,7 +117,7 @@ def test_a_new_link_knows_of_no_held_key(host: KeypadHost) -> None:
 
 
 def test_keymap_is_laid_over_the_default() -> None:
-    wire, keypad = _wire(keymap={"0x68": "CALL", "0x3A": "FOLD"})
+    wire, keypad = _wire(keymap={"0x68": "CALL", "0x3A": "FOLD"})  # FOLD has moved to F1
     wire.open()
     keypad.tap("0x68", "0x3a", "7")
     wire.run(10)
@@ -134,6 +134,8 @@ def test_keymap_is_laid_over_the_default() -> None:
         ({"0xfff": "FOLD"}, "name the key by its HID usage"),
         ({"0x68": 7}, "use one of"),
         ("FOLD", "give a table"),
+        ({"0x68": "CALL"}, "no key means FOLD any more"),
+        ({"0x2A": "1"}, "no key means CLEAR any more"),
     ],
 )
 def test_keymap_is_checked(keymap: object, words: str) -> None:

@@ -1,15 +1,20 @@
 """A configuration is checked as a whole: every fault at once, each with file, key, value and remedy."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from controller import profiles, settings
 from controller.core.cards import DECK
-from controller.faults import BadConfiguration, Fault
+from controller.faults import PATTERNS, BadConfiguration, Fault
+from controller.profilefile import ProfileFile
+from controller.registries import ChipsFile, DeckFile
+from controller.tablefile import TableFile
 from tests.running import CHIPS, ROOT, write_config
 
 
@@ -291,3 +296,74 @@ def test_an_rfid_table_needs_antennas_everywhere_and_registered_tags(config: Pat
     assert found["chips.tags"] == "missing: an RFID table knows its chips by their tags"
     edit(config, "test = true", "test = false")
     assert any("no channel watches" in fault.remedy for fault in settings.check(config))
+
+
+def test_no_message_shows_an_expression_that_only_a_programmer_reads(config: Path) -> None:
+    edit(config, 'site = "zg1"', 'site = "Z/1"\nutc_offset = "1"\ngaming_day_starts = "25:00"')
+    edit(config, "[limits]", '[currency]\ncode = "eur"\nexponent = 2.5\n[limits]')
+    found = settings.check(config)
+    assert {"site", "utc_offset", "gaming_day_starts", "currency.code"} <= {fault.key for fault in found}
+    for fault in found:
+        assert not any(sign in fault.remedy for sign in ("^", "\\d", "should", "pattern")), fault
+
+
+def patterns(model: type[BaseModel]) -> set[str]:
+    """Every pattern of a section and of what lies in it."""
+    found = re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(model.model_json_schema()))
+    return {json.loads(f'"{text}"') for text in found}
+
+
+def test_every_pattern_has_words() -> None:
+    models = (TableFile, ProfileFile, ChipsFile, DeckFile)
+    assert set().union(*map(patterns, models)) <= set(PATTERNS)
+
+
+@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
+def test_a_byte_order_mark_is_named(config: Path, mark: bytes) -> None:
+    config.write_bytes(mark + config.read_bytes())
+    assert "byte order mark" in settings.check(config)[0].remedy
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 5000, "x = " + "9" * 5000, "x = \xff", "x = 'a"])
+def test_what_is_no_toml_is_told_plainly(config: Path, text: str) -> None:
+    config.write_text(text, encoding="latin-1")
+    (fault,) = settings.check(config)
+    assert fault.remedy
+
+
+@pytest.mark.parametrize("amount", [10**12 + 100, 2**53, 10**18])
+def test_money_has_an_upper_bound(config: Path, amount: int) -> None:
+    edit(config, "big_blind = 200", f"big_blind = {amount}")
+    assert "limits.big_blind" in faults(config)
+
+
+@pytest.mark.parametrize("channel", ["-1", "+1", "1.0", "01", " 1", "x", "9" * 5000, "²"])
+def test_a_channel_is_a_plain_number(config: Path, channel: str) -> None:
+    text = (
+        config.read_text()
+        + f"""
+[devices.shoe0]
+driver = "shoe"
+uri = "usbip://127.0.0.1:3240/1-1"
+channels = {{ "{channel}" = "shoe" }}
+"""
+    )
+    config.write_text(text)
+    assert "plain number" in faults(config)[f"devices.shoe0.channels.{channel}"]
+
+
+def test_a_chip_that_smaller_ones_cannot_make_up_is_a_fault(config: Path) -> None:
+    chips = config.parent / "odd.toml"
+    chips.write_text(
+        'id = "odd"\n' + "".join(f'[[denominations]]\nid = "c{v}"\nvalue = {v}\n' for v in (100, 500, 550)),
+        encoding="utf-8",
+    )
+    edit(config, config_chips(config), "odd.toml")
+    assert "no multiple of the smallest chip, 100" in faults(config)["denominations.2.value"]
+
+
+def config_chips(config: Path) -> str:
+    """The name of the chip file as it stands in the configuration."""
+    found = re.search(r'\[chips\]\nfile = "([^"]+)"', config.read_text())
+    assert found
+    return found[1]
