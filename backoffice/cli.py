@@ -62,10 +62,8 @@ def _enrol(args: argparse.Namespace) -> int:
         other = next((pin for pin in store.pins(table) if pin.test is not args.test), None)
         if other is not None:
             kind = "test" if other.test else "live"
-            raise UsageError(
-                "table", args.table, f"is enrolled as a {kind} table: take another store"
-            )
-        store.pin(Pin(table, args.test, public_key(args.key).public_bytes_raw()))
+            raise UsageError("table", args.table, f"is enrolled as a {kind} table: take another store")
+        store.pin(Pin(table, args.test, public_key(args.key, test=args.test).public_bytes_raw()))
     print(f"{table}: pinned for {'test' if args.test else 'live'} events")
     return OK
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from backoffice.errors import UsageError
+from controller.contract.keyfile import TEST_KEY
 
 
 def create(folder: Path) -> tuple[Path, Path]:
@@ -48,14 +49,21 @@ def auditor_key(path: Path) -> X25519PrivateKey:
     return key
 
 
-def public_key(path: Path) -> Ed25519PublicKey:
-    """The public half of a table's signing key. Raises ``UsageError``."""
+def public_key(path: Path, *, test: bool | None = None) -> Ed25519PublicKey:
+    """The public half of a signing key; with ``test`` it must be one for rehearsals, or for live play.
+
+    Raises ``UsageError``.
+    """
     try:
-        key = load_pem_public_key(path.read_bytes())
+        content = path.read_bytes()
+        key = load_pem_public_key(content)
     except (OSError, ValueError, UnsupportedAlgorithm) as error:
         raise UsageError("key", str(path), f"cannot be read as a public key ({error})") from error
     if not isinstance(key, Ed25519PublicKey):
         raise UsageError("key", str(path), "is not an Ed25519 key: use signing.pub of the table")
+    if test is not None and content.startswith(TEST_KEY) != test:
+        meant = "rehearsals: leave --test out" if test else "live play: it signs rehearsals, add --test"
+        raise UsageError("key", str(path), f"is no key for {meant}")
     return key
 
 

@@ -51,7 +51,7 @@ class Desk:
 def new_desk(folder: Path) -> Desk:
     folder.mkdir(parents=True, exist_ok=True)
     create_auditor_key(folder / "auditor.key", folder / "auditor.pub")
-    create_signing_key(folder / "signing.key", folder / "signing.pub")
+    create_signing_key(folder / "signing.key", folder / "signing.pub", test=True)
     return Desk(folder)
 
 

@@ -218,6 +218,8 @@ def test_a_verifier_of_one_mode_takes_nothing_of_the_other(tmp_path: Path, desk:
     command = ["enrol", tmp_path / "office.db", "zg1/t07", "--key", desk.folder / "signing.pub"]
     refused = office(*command, *([] if pinned_as == "test" else ["--test"]), code=2)
     assert "is enrolled as a" in refused
+    mixed = office("enrol", tmp_path / "new.db", "zg1/t07", "--key", desk.folder / "signing.pub", code=2)
+    assert "it signs rehearsals" in mixed
 
 
 def test_events_under_another_key_are_faults(tmp_path: Path, desk: Desk) -> None:
@@ -294,7 +296,9 @@ def test_a_countersigned_checkpoint_finds_a_cut_tail_on_the_device(tmp_path: Pat
     with closing(sqlite3.connect(desk.path, isolation_level=None)) as cutter:
         cutter.execute("DELETE FROM row WHERE row > 20")
         cutter.execute("DELETE FROM head")
-        cutter.execute("INSERT INTO head SELECT stream, max(sequence), '' FROM row GROUP BY stream")
+        cutter.execute(
+            "INSERT INTO head (stream, sequence, sha256) SELECT stream, max(sequence), '' FROM row GROUP BY stream"
+        )
     cut = verify(desk.path, checkpoint=checkpoint)
     assert any("the checkpoint has seen" in fault.what for fault in cut.faults)
     command = [sys.executable, "-m", "controller.cli", "verify", str(desk.path), "--checkpoint", str(seen)]
