@@ -11,7 +11,7 @@ KILLS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: help install demo test test-slow lint format bench fuzz soak lock clean peers
+.PHONY: help install demo test test-slow test-ci lint format bench fuzz soak lock clean peers
 
 help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
@@ -54,6 +54,11 @@ test: $(STAMP) peers
 
 test-slow: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m slow
+
+# Of the long tests, those that every change should pass: real wires, kills, packaging. All of them are for the night.
+CI_SLOW := over_wires or through_wires or killed_again or wheel or no_system_package or two_hundred or seven_card
+test-ci: $(STAMP) peers
+	@$(BIN)/python -m pytest -q -n 2 -m slow -k "$(CI_SLOW)"
 
 lint: $(STAMP)
 	@$(BIN)/ruff check --quiet .
