@@ -40,6 +40,7 @@ _DEVICE = {
     "since_ms?": COUNT,
     "hand?": known(KEY),
     "attempt?": COUNT,
+    "ignored?": COUNT,
     "counts?": obj({"crc?": COUNT, "resync?": COUNT, "dropped?": COUNT, "timeouts?": COUNT}),
 }
 

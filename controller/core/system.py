@@ -51,6 +51,18 @@ def device(out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleare
             out.emit("ops", "device.cleared", reading.device, data | {"cause": reading.fault})
 
 
+def flood(out: Out, device: str, ignored: int | None = None) -> None:
+    """A keypad pours out entries that are refused, and is not listened to; with ``ignored`` keys it is quiet again."""
+    data: dict[str, Any] = {"device": device, "role": [], "kind": "keypad", "cause": "flood", "basis": "sensor"}
+    if out.state.play is not None:
+        data["hand_open"] = out.state.play.id
+    if ignored is None:
+        detail = "many refused entries within a second: it is not listened to until it has been quiet for a second"
+        out.emit("ops", "device.fault", device, data | {"detail": detail, "counts": {}})
+    else:
+        out.emit("ops", "device.cleared", device, data | {"ignored": ignored})
+
+
 def _needed(out: Out, info: DeviceInfo) -> bool:
     """Whether the table cannot be followed without this device: the tray alone may be counted later."""
     antennas = out.setup.kind == "rfid" and any(place != "tray" for place in info.places.values())

@@ -11,6 +11,7 @@ from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.rules import acting
 from controller.core.rules.ultimate import judge as ultimate
+from controller.core.sensing.flood import Floods
 from controller.core.sensing.rfid_table import RfidTable
 from controller.core.sensing.shoe_table import ShoeTable
 from controller.core.sensing.ultimate_rfid import UltimateRfid
@@ -18,7 +19,18 @@ from controller.core.sensing.ultimate_shoe import UltimateShoe
 from controller.core.session import Session
 from controller.core.setup import Setup
 from controller.core.state import State
-from drivers.readings import CardSeen, DeviceCleared, DeviceConflict, DeviceFault, DeviceLost, DeviceUp, Reading
+from drivers.readings import (
+    CardSeen,
+    DeviceCleared,
+    DeviceConflict,
+    DeviceFault,
+    DeviceLost,
+    DeviceUp,
+    KeyPressed,
+    Reading,
+)
+
+REFUSALS = frozenset({"action.refused", "bet.refused"})
 
 
 class Sensing(Protocol):
@@ -48,6 +60,7 @@ class Table:
         self.setup = setup
         self.session = Session(setup)
         self._sensing: Sensing = _sensing(setup)
+        self._floods = Floods()
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -65,7 +78,7 @@ class Table:
 
     def deadline(self) -> int | None:
         """When the core next needs a ``Tick``, in monotonic ns, or ``None``."""
-        return self._sensing.deadline()
+        return min((at for at in (self._sensing.deadline(), self._floods.deadline()) if at is not None), default=None)
 
     def feed(self, inp: Input) -> list[Record]:
         """Take one input and return what it led to.
@@ -91,12 +104,21 @@ class Table:
     def _pass_time(self, at: int) -> None:
         for fact in self._sensing.tick(at, self.session.state):
             self.session.judge(fact)
+        for device, ignored in self._floods.over(at):
+            system.flood(self.session.out, device, ignored)
 
     def _reading(self, reading: Reading, at: int) -> None:
         if isinstance(reading, CardSeen) and reading.sequence <= self.session.state.seen.get(reading.device, 0):
             return  # sent again because its acknowledgement got lost; it is on record already
+        if isinstance(reading, KeyPressed) and self._floods.ignores(reading.device, at):
+            return
+        before = len(self.session.out.records)
         for fact in self._sensing.feed(reading, at, self.session.state):
             self.session.judge(fact)
+        if isinstance(reading, KeyPressed):
+            refused = sum(one.type in REFUSALS for one in self.session.out.records[before:])
+            if self._floods.refused(reading.device, refused, at):
+                system.flood(self.session.out, reading.device)
         if isinstance(reading, DeviceUp):
             self._up.add(reading.device)
         elif isinstance(reading, DeviceLost):
