@@ -70,6 +70,36 @@ class Flight:
         return waiting[0] if len(waiting) == 1 and not self.moving else None
 
 
+class HangUps:
+    """Counts how often in a row the broker has gone at one row without a word.
+
+    Over MQTT 3.1.1 a broker has no other way to refuse (RabbitMQ hangs up). After some times the row is withheld. Where
+    the broker hangs up at what stands for it too, nothing of ours is welcome: all is kept.
+    """
+
+    def __init__(self) -> None:
+        self._row, self._type, self._count = 0, "", 0
+
+    def forget(self) -> None:
+        """A row was taken."""
+        self._row, self._type, self._count = 0, "", 0
+
+    def lost(self, flight: Flight, outbox: Outbox, most: int) -> None:
+        """The broker has gone. Where a single row was all that it had not answered, that row may be why."""
+        item = flight.alone()
+        if item is None:
+            return
+        again = (self._row, self._type) == (item.row, item.type)
+        self._row, self._type, self._count = item.row, item.type, self._count + 1 if again else 1
+        if self._count < most:
+            return
+        self.forget()
+        if item.type == "record.withheld":
+            outbox.release(item)
+        else:
+            outbox.withhold(item, "hangs_up")
+
+
 def about(outbox: Outbox, since: str, cause: str | None) -> dict[str, Any]:
     """What ``link.lost`` and ``link.restored`` say: since when, how much waits, and which ranges."""
     backlog = outbox.backlog()

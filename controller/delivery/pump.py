@@ -23,7 +23,7 @@ from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError
-from controller.delivery.flight import Flight, PumpSettings, about
+from controller.delivery.flight import Flight, HangUps, PumpSettings, about
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Publisher
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
@@ -76,7 +76,7 @@ class Pump:
         self._connected = False
         self._lost_since: str | None = None
         self._failures = 0
-        self._hang_ups: tuple[int, str, int] = (0, "", 0)
+        self._hang_ups = HangUps()
         self._progress = 0
         self._flush_until: float | None = None
         self._stop_at = 0.0
@@ -183,7 +183,7 @@ class Pump:
             self._publisher.close()
             self._last_words(flight, outbox)
             if error.cause != "silent":
-                self._hung_up(flight, outbox)
+                self._hang_ups.lost(flight, outbox, self._settings.hang_ups)
             if flight.refused is not None:
                 raise BrokerError(flight.refused, f"the broker refused us and then: {error}") from error
             raise
@@ -292,7 +292,7 @@ class Pump:
                 return
             flight.acked.append(item.row)
             self.counters.acknowledged(time.monotonic() - sent_at)
-            self._hang_ups = (0, "", 0)
+            self._hang_ups.forget()
             flight.moving, flight.refused = True, None
             if stands_in:
                 flight.welcome = True
@@ -336,26 +336,6 @@ class Pump:
             _log.warning("the broker refuses an answer to a replay", cause=outcome.refused)
             flight.replay.close()
             flight.replay = None
-
-    def _hung_up(self, flight: Flight, outbox: Outbox) -> None:
-        """The broker has gone. Where a single row was all that it had not answered, that row may be why.
-
-        Over MQTT 3.1.1 a broker has no other way to refuse (RabbitMQ hangs up). After some times in a row the row is
-        withheld. Where the broker hangs up at what stands for it too, nothing of ours is welcome: all is kept.
-        """
-        item = flight.alone()
-        if item is None:
-            return
-        row, kind, before = self._hang_ups
-        count = before + 1 if (row, kind) == (item.row, item.type) else 1
-        self._hang_ups = (item.row, item.type, count)
-        if count < self._settings.hang_ups:
-            return
-        self._hang_ups = (0, "", 0)
-        if item.type == _WITHHELD:
-            outbox.release(item)
-        else:
-            outbox.withhold(item, "hangs_up")
 
     def _alarm(self, item: Unsent) -> None:
         self.counters.withheld += 1
