@@ -152,7 +152,7 @@ class ScenarioRun:
                 raise ProductFailure(f"step {step.id} was not reached within {scenario.run.timeout_s} s")
             if progress is not None:
                 progress(step)
-            self._step(step)
+            self.step(step)
         done_at = stage.now
         if scenario.close:
             stage.until(lambda: not hand_open(stage.seen), ANSWER_MS)
@@ -201,7 +201,8 @@ class ScenarioRun:
             self.stage.perform(SystemAct(what))
         self.stage.pause(REST_MS)
 
-    def _step(self, step: Step) -> None:
+    def step(self, step: Step) -> None:
+        """Perform one step, when it is its time."""
         stage = self.stage
         self._wait_for(step)
         began = stage.now

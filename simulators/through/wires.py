@@ -97,6 +97,11 @@ class WiresStage:
         return time.monotonic_ns()
 
     @property
+    def daemon(self) -> DaemonProcess:
+        """The daemon under test."""
+        return self._daemon
+
+    @property
     def speed(self) -> float:
         """The daemon's time runs so much faster."""
         return float(self._speed)

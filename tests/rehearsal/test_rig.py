@@ -96,6 +96,6 @@ def test_the_preflight_stops_the_night(tmp_path: Path) -> None:
         rigs.preflight(rig, tmp_path, running=False)
     (tmp_path / "ledger").unlink()
     assert rigs.preflight(rig, tmp_path, running=False)["table"] == "rig/t01"
-    table.write_text(table.read_text(encoding="utf-8").replace("[devices.tray0]", "[devices.tray9]"), encoding="utf-8")
+    table.write_text(table.read_text(encoding="utf-8").replace("devices.tray0", "devices.tray9"), encoding="utf-8")
     with pytest.raises(RigError, match="no device tray0"):
         rigs.preflight(rigs.read(path), tmp_path, running=False)
