@@ -150,6 +150,9 @@ def notices(settings: Settings, before: Before, wall_ns: int) -> list[Notice]:
         "reason": "start" if before.ended_well else "recovery",
         "self_test": ["configuration", "ledger", *(["software"] if settings.verified else [])],
     }
+    if settings.staff_file is not None:
+        both = f"{settings.sha256}{settings.setup.profile.sha256}"
+        started["to_confirm"] = hashlib.sha256(both.encode()).hexdigest()
     if before.open_hand:
         started["open_hand"] = before.open_hand
     said = [Notice("daemon.started", started)]

@@ -149,6 +149,7 @@ def _counted(parser: argparse.ArgumentParser) -> None:
 
 def _session(command: Any) -> None:
     command("status", "show the table, and what is missing before the next step")
+    command("confirm", "confirm a configuration that is new: two persons, one after the other")
     opened = command("open", "open the table", "button", "shift", *LIMITS)
     opened.add_argument("--button", type=int, metavar="SEAT")
     opened.add_argument("--shift", metavar="NAME")

@@ -329,8 +329,10 @@ def render() -> str:
     lines = [
         "# Regulation",
         "",
-        "Made by `python -m tests.regulation`; do not edit. What each anchor asks is told in our own words "
-        "and is no legal",
+        (
+            "Made by `python -m tests.regulation`; do not edit. What each anchor asks is told in our own words "
+            "and is no legal"
+        ),
         "advice. *Unconfirmed*: nobody of this project has seen the text.",
         "",
         f"{counts['covered']} of {len(ROWS)} covered, {counts['partly']} partly, {counts['not covered']} not covered.",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from controller.core import seating
 from controller.core.errors import BadCommand
-from controller.core.floor import attesting, button, chips, counting, deck, opening, seats, settings, staff
+from controller.core.floor import attesting, button, chips, confirming, counting, deck, opening, seats, settings, staff
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.rules import exposing
@@ -14,6 +14,7 @@ from controller.core.rulings import rule
 COMMANDS: dict[str, Callable[[Out, Command], None]] = {
     "login": staff.login,
     "logout": staff.logout,
+    "confirm": confirming.confirm,
     "open": opening.open_table,
     "close": opening.close_table,
     "count": counting.count,

@@ -79,6 +79,7 @@ _PAID: dict[str, Check] = {"seat": _whole, "amount": _whole}
 ARGUMENTS: dict[str, Mapping[str, Check]] = {
     "login": {"staff": _staff, "role": _text, "relieves": _staff, "tables": _whole},
     "logout": {"staff": _staff},
+    "confirm": {},
     "open": {"limits": _LIMITS, "button": _whole, "shift": _text},
     "close": _COUNTED,
     "count": {"reason": _text, **_COUNTED},

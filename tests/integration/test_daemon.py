@@ -387,7 +387,8 @@ def test_events_reach_a_broker_that_comes_late(tmp_path: Path) -> None:
 def test_a_table_with_a_staff_file_believes_nobody_without_a_pin(tmp_path: Path) -> None:
     """Over the real socket, from the command line; the PIN stands in no file and in no log afterwards."""
     pin, command = "471102", [sys.executable, "-m", "controller.cli"]
-    stafffile.save(tmp_path / "staff", {"s-01": stafffile.Member.new("s-01", ("inspector",), pin)})
+    people = {name: stafffile.Member.new(name, ("inspector",), pin) for name in ("s-01", "s-02")}
+    stafffile.save(tmp_path / "staff", people)
     config = write_config(tmp_path)
     config.write_text(config.read_text() + f'[access]\nstaff = "{tmp_path}/staff"\n')
 
@@ -399,9 +400,16 @@ def test_a_table_with_a_staff_file_believes_nobody_without_a_pin(tmp_path: Path)
         assert daemon.tell("open")["error"]["field"] == "by"
         assert feltd("login", "s-01", "inspector", typed="000001\n").returncode == 2
         assert feltd("login", "s-01", "inspector", typed=f"{pin}\n").returncode == 0
+        refused = feltd("open")
+        assert refused.returncode == 1
+        assert "the configuration is new" in refused.stderr
+        assert feltd("confirm").returncode == 0
+        assert feltd("confirm").returncode == 2
+        assert feltd("login", "s-02", "inspector", typed=f"{pin}\n").returncode == 0
+        assert feltd("confirm").returncode == 0
         assert feltd("open").returncode == 0
         told = [(r.data["staff"], r.data["result"]) for r in daemon.records("staff.login")]
-        assert told == [("s-01", "denied"), ("s-01", "ok")]
+        assert told == [("s-01", "denied"), ("s-01", "ok"), ("s-02", "ok")]
         assert daemon.stop() == 0
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file() and path.name != "table.toml")
     assert pin.encode() not in kept

@@ -23,6 +23,7 @@ def carried(floor: Floor, attested: set[str]) -> Data:
         "deck": floor.deck,
         "deck_out": floor.deck_out,
         "overrides": dict(sorted(floor.overrides.items())),
+        "configuration": [floor.running, floor.confirmed, *floor.confirmed_by],
     }
 
 
@@ -39,16 +40,31 @@ def _opened(state: "State", record: Record) -> None:
         deck_out=data.get("deck_out", False),
         overrides=dict(data.get("overrides", {})),
     )
+    running, confirmed, *by = data.get("configuration", ("", ""))
+    state.floor.running, state.floor.confirmed, state.floor.confirmed_by = running, confirmed, tuple(by)
 
 
 def _closed(state: "State", record: Record) -> None:
     old = state.floor
     state.attested = set()
     state.floor = Floor(counts=old.counts, deck=old.deck, deck_out=old.deck_out)
+    state.floor.running, state.floor.confirmed = old.running, old.confirmed
+    state.floor.confirmed_by = old.confirmed_by
+
+
+def _started(state: "State", record: Record) -> None:
+    floor, running = state.floor, record.data.get("to_confirm", "")
+    if running != floor.running:
+        floor.running, floor.confirmed_by = running, ()
 
 
 def _attested(state: "State", record: Record) -> None:
     rules = set(record.data["rules"])
+    floor = state.floor
+    if floor.running and record.data.get("sha256") == floor.running:
+        floor.confirmed_by = (*floor.confirmed_by, record.data["by"]["staff"])
+        if len(floor.confirmed_by) > 1:
+            floor.confirmed = record.data["sha256"]
     if record.data["scope"] == "shift":
         state.attested |= rules
     else:
@@ -153,6 +169,7 @@ def _hand_ended(state: "State", record: Record) -> None:
 FLOOR: dict[str, Callable[["State", Record], None]] = {
     "table.opened": _opened,
     "table.closed": _closed,
+    "daemon.started": _started,
     "attestation.recorded": _attested,
     "breach.noted": _breach,
     "override.used": _overridden,

@@ -27,6 +27,12 @@ class Floor:
     """Who signed the newest count, as ``staff:role``."""
     tray: int | None = None
     """What the tray should hold by the book, in minor units; ``None`` where it was never counted."""
+    running: str = ""
+    """The hash of the configuration that this run brought; ``""``: nobody has to confirm it."""
+    confirmed: str = ""
+    """The hash of the configuration that two persons have confirmed."""
+    confirmed_by: tuple[str, ...] = ()
+    """Who has confirmed the running one."""
     overrides: dict[str, str] = field(default_factory=dict)
     """Rule -> until when play goes on against it: ``hand`` ``shift`` ``session``."""
     reported: set[str] = field(default_factory=set)
