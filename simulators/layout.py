@@ -11,10 +11,10 @@ Kind = Literal["shoe", "rfid"]
 PORTS = 8
 """Antenna ports of one reader; more antennas are reached through multiplexers."""
 SETS_PER_ANSWER = 120
-POLL_MS = 250
+POLL_MS = 300
 SPREAD = ("board", "tray")
 """Cards of the board lie side by side; a tray has an antenna at each of its tubes."""
-CARDS_POLL_MS = 150
+CARDS_POLL_MS = 200
 """Cards may be laid down in quick succession, and their order counts."""
 
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from simulators.rig import Rig
     from simulators.rigs import Host
 
+MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
+"""Where ledgers that prove nothing about a disk are kept: thousands of hands need not wait for one."""
 WAYS = ("facts", "virtual", "wires")
 HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
 """What a scenario may ask for in ``needs``, and which way to rehearse has it."""
@@ -58,6 +60,13 @@ class Ask:
     rig: "tuple[Rig, Host] | None" = None
 
 
+def _several(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: give 1 or more, or leave it out for all")
+    return number
+
+
 def main(arguments: Sequence[str]) -> int:
     """The command. Returns an exit code of scenarios.md section 7."""
     parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
@@ -69,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--ledger", type=Path, help="keep the ledger in this new file, its keys beside it")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
     parser.add_argument("--jobs", type=int, default=1, help="cases at the same time")
-    parser.add_argument("--limit", type=int, default=0, help="at most so many cases")
+    parser.add_argument("--limit", type=_several, default=0, help="at most so many cases, refused ones among them")
     parser.add_argument("--seed", type=int, default=0, help="draws unknown cards and pauses")
     parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
     parser.add_argument("--faults", metavar="seed=N,rate=R", help="strike so many recorded hands with a fault each")
@@ -315,7 +324,8 @@ def _stage(
     plan: Plan, ask: Ask, journal: Journal | None, ledger: Path | None, speed: int, *, killed: bool = False
 ) -> Iterator[Stage]:
     """The stage that was asked for, closed at the end whatever happens."""
-    with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
+    memory = str(MEMORY) if ask.through != "wires" and MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="feltsim-", dir=memory) as folder:
         own = None
         if journal is None and ask.through != "wires":
             own = journal = Journal(Path(folder) / "ledger", plan.seed)

@@ -23,6 +23,11 @@ from simulators.faults import LinkFaults
 from simulators.gestures import Answer, Disturbance, perform
 from simulators.hardware.device import Device
 
+AWAKE = 1500 * MS
+"""For so long after a change a reader tells its fields anew; later only now and then."""
+DOZE = 5000 * MS
+LONG = 60_000 * MS
+"""So long after an accident it does not doze."""
 RETRY = 1000 * MS
 """How long the virtual supervisor waits before it opens again."""
 MOST_EXCHANGES = 10_000
@@ -35,7 +40,9 @@ class VirtualWire:
     """A driver and a simulated device, joined without IO on a clock that the caller moves.
 
     ``pump`` does what is due and hands over the readings; ``deadline`` says when it is next worth calling.
-    ``piece`` cuts what the device sends into pieces of that many bytes (never for HID reports).
+    ``piece`` cuts what the device sends into pieces of that many bytes (never for HID reports). A reader that gives
+    the same answer until somebody moves a tag may doze: ``poll`` ns is how often it reads. Nothing is missed: it goes
+    on reading at the times at which it would have read anyway, as soon as anything happens to it.
     """
 
     def __init__(
@@ -47,8 +54,12 @@ class VirtualWire:
         expect: Mapping[str, str] | None = None,
         options: Mapping[str, object] | None = None,
         piece: int | None = None,
+        poll: int = 0,
     ) -> None:
         path = f"virtual://{name}"
+        self._poll = poll
+        self._awake_until = AWAKE
+        self._resume_at = 0
         self.name = name
         self.device = device
         self._attendant = Attendant(name, path, catalog.make(driver, name, path, expect, options))
@@ -73,10 +84,14 @@ class VirtualWire:
 
         Raises ``RigError`` when they do not become quiet.
         """
+        if now < self._resume_at:
+            return []
         self._try_to_open(now)
         for _ in range(MOST_EXCHANGES):
             if not self._exchange(now):
                 readings, self._readings = self._readings, []
+                if self._poll and now > self._awake_until and self._open:
+                    self._resume_at = now + DOZE
                 return readings
         raise RigError(f"{self.name}: driver and device do not come to rest at {now} ns")
 
@@ -84,11 +99,20 @@ class VirtualWire:
         """When ``pump`` is next worth calling by time alone, in ns."""
         if not self._open:
             return self._open_at
-        due = [time for time in (self._due, self.device.deadline(), self._faults.deadline()) if time is not None]
-        return min(due, default=None)
+        due = [time for time in (self._due, self.device.deadline()) if time is not None]
+        return max(min(due), self._resume_at) if due else None
+
+    def _rouse(self, now: int, span: int) -> None:
+        """Something happens to the device."""
+        self._awake_until = max(self._awake_until, now + span)
+        if now < self._resume_at:
+            # Where it would have read by now, had it not dozed.
+            missed = max(0, now - self._due) if self._due is not None and self._poll else 0
+            self._resume_at = now + (-missed % self._poll if missed else 0)
 
     def perform(self, what: str, now: int, **args: Any) -> Answer:
         """An act of hands or an accident; see ``simulators.gestures``. Raises ``RigError``."""
+        self._rouse(now, AWAKE if what in ("put", "take") else LONG)
         match what:
             case "unplug":
                 self.unplug()

@@ -151,8 +151,15 @@ class VirtualStage(Inside):
         self._table = table
         committed = table.session.state.seen.get("shoe0")
         options = {"shoe0": {"committed": committed}} if committed else {}
+        dozes = self.plan.reads == "perfect"
         self._wires = {
-            name: VirtualWire(name, d.driver, self._devices[name], options={**d.options, **options.get(name, {})})
+            name: VirtualWire(
+                name,
+                d.driver,
+                self._devices[name],
+                options={**d.options, **options.get(name, {})},
+                poll=int(d.options.get("poll_ms", 0)) * MS if dozes else 0,
+            )
             for name, d in ((device.name, device) for device in self._layout.devices)
         }
         self._feed(Notice("daemon.started", self._started(reason)))
