@@ -288,7 +288,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run until standard input ends. Exit code 2 for a faulty spec, told on standard output."""
-    parser = argparse.ArgumentParser(prog="simulators.host", description="simulated devices on ptys and USB/IP")
+    parser = argparse.ArgumentParser(prog="feltsim devices", description="simulated devices on ptys and USB/IP")
     parser.add_argument("--socket", required=True, help="path of the Unix socket to be made")
     parser.add_argument("--spec", required=True, help="the devices, as JSON")
     given = parser.parse_args(arguments)
