@@ -18,8 +18,8 @@ from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
 from controller.tablefile import AccessFile, BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile, SoftwareFile
 from drivers import catalog
+from drivers.address import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError
-from drivers.link import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 
 PLACES = re.compile(
     r"shoe|board|burn|muck|stub|pot|rake|tips|drop|tray|button|discard|dealer|(?:seat|stack|bet):([1-9]\d?)"

@@ -9,8 +9,8 @@ import time
 
 import serial
 
+from drivers.address import SerialAddress
 from drivers.errors import LinkError, LinkLost, LinkMissing, LinkRefused, LinkTimeout
-from drivers.link import SerialAddress
 
 WRITE_TIMEOUT_S = 1.0
 LINGER_S = 0.3

@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Mapping
 
 from drivers import catalog
+from drivers.address import path_of
 from drivers.attendant import Attendant, Outbox
 from drivers.backoff import Backoff
 from drivers.conversation import Conversation, Step
 from drivers.errors import LinkError, LocalError
-from drivers.link import Link, open_link, path_of
+from drivers.link import Link, open_link
 from drivers.readings import Reading
 from drivers.tapping import Tap, TappedAttendant
 

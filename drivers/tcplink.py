@@ -6,8 +6,8 @@ import select
 import socket
 import threading
 
+from drivers.address import TcpAddress
 from drivers.errors import LinkError, LinkLost, LinkMissing, LinkRefused, LinkTimeout
-from drivers.link import TcpAddress
 
 CONNECT_TIMEOUT_S = 2.0
 WRITE_TIMEOUT_S = 1.0

@@ -9,8 +9,8 @@ from typing import Any
 import usb.core
 import usb.util
 
+from drivers.address import UsbAddress, UsbIpAddress
 from drivers.errors import LinkError, LinkLost, LinkMissing, LinkRefused, LinkTimeout, LocalError
-from drivers.link import UsbAddress, UsbIpAddress
 
 # pyusb ships no types: its devices, interfaces and endpoints are Any here and nowhere else.
 UsbDevice = Any

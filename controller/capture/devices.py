@@ -7,9 +7,9 @@ from typing import Any
 from controller import boot
 from controller.capture.wire import Passed
 from drivers import catalog
+from drivers.address import path_of
 from drivers.attendant import Attendant
 from drivers.conversation import Step
-from drivers.link import path_of
 from drivers.readings import Reading, TagsSeen
 
 REMEMBERED = 4096

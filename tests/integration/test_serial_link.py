@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers import seriallink
+from drivers.address import SerialAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError, LinkLost, LinkMissing, LinkRefused, LinkTimeout
-from drivers.link import Link, SerialAddress, UsbAddress, UsbIpAddress, open_link, parse_address
+from drivers.link import Link, open_link
 from tests.ptywire import PtyWire, open_files
 from tests.waiting import wait_until
 

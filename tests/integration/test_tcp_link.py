@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from drivers.address import TcpAddress, parse_address
 from drivers.errors import ConfigError, LinkLost, LinkMissing, LinkTimeout
-from drivers.link import Link, TcpAddress, open_link, parse_address
+from drivers.link import Link, open_link
 
 pytestmark = pytest.mark.wires
 

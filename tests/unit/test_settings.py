@@ -314,8 +314,8 @@ def patterns(model: type[BaseModel]) -> set[str]:
 
 
 def test_every_pattern_has_words() -> None:
-    models = (TableFile, ProfileFile, ChipsFile, DeckFile)
-    assert set().union(*map(patterns, models)) <= set(PATTERNS)
+    models: tuple[type[BaseModel], ...] = (TableFile, ProfileFile, ChipsFile, DeckFile)
+    assert set().union(*[patterns(model) for model in models]) <= set(PATTERNS)
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
