@@ -208,7 +208,7 @@ def test_an_open_table_is_not_played_on_under_other_rules(tmp_path: Path, old: s
     assert "close the table, then change it" in refused.stderr
     config.write_text(was, encoding="utf-8")
     with Running(config) as daemon:
-        assert len(daemon.records()) == rows + 3  # daemon.started, test.entered, recovery.completed: the refusal wrote none
+        assert len(daemon.records()) == rows + 3  # started, test.entered, recovered: the refusal wrote none
         assert daemon.status["session"] is not None
         daemon.do("close")
         assert daemon.stop() == 0
