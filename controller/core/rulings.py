@@ -110,11 +110,7 @@ def _named(hand: Hand | Coup | None, command: Command) -> str:
         raise BadCommand("card", card, "name the card as rank and suit, for example As or Td")
     # Held against what everybody can see. An answer that depends on a closed card would name it to whoever asks; where
     # the same card lies face down, the deck is found to be fouled when it is turned over.
-    if isinstance(hand, Hand):
-        taken = any(slot.card == card and slot.opened and not slot.gone for slot in hand.slots)
-    else:
-        taken = hand is not None and any(slot.card == card and not slot.gone for slot in hand.slots)
-    if taken:
+    if hand is not None and any(slot.card == card and slot.opened and not slot.gone for slot in hand.slots):
         raise BadCommand("card", card, "this card is out already; look again, or rule void for a fouled deck")
     return card
 

@@ -83,7 +83,9 @@ def _name(out: Out, coup: Coup, incident: Incident, card: str) -> None:
     """A person has read the card that nobody could name (I-17): it lies open now."""
     slot, place = incident.facts["slot"], incident.facts["place"]
     box = coup.slots[slot].box
-    opened: Data = {"slot": slot, "place": place, "card": card}
+    opened: Data = {"slot": slot, "place": place, "card": card, "named": True}
+    if coup.slots[slot].salt is not None:
+        opened["salt"] = coup.slots[slot].salt  # what was bound is that nobody knew it
     cause = {"board": "street", "dealer": "dealer"}.get(place, "tabled")
     out.hand("card.opened", opened | ({} if box is None else {"box": box}) | {"cause": cause}, "attested")
     if place == "board":

@@ -1,10 +1,12 @@
 """Cards that are turned: the dealer's, then the boxes' (LT-9.3, LT-4.2), and those that should not be (LT-6.4)."""
 
+from collections.abc import Sequence
+
 from controller.core import incidents
-from controller.core.facts import CardsMoved, Turned
+from controller.core.facts import CardCame, CardsMoved, Turned
 from controller.core.out import Out
 from controller.core.rules.ultimate import closing, deal, hands, misdeal
-from controller.core.rules.ultimate.state import Coup
+from controller.core.rules.ultimate.state import Coup, Dealt
 from controller.core.rules.ultimate.talk import breach, refuse
 
 
@@ -50,12 +52,23 @@ def _dealer_early(out: Out, coup: Coup, fact: Turned) -> None:
         )
 
 
+def _fouled(out: Out, coup: Coup, slots: Sequence[tuple[int, Dealt]], fact: Turned) -> bool:
+    """A card is about to be turned that lies open already, under a name that a person gave: the deck is fouled."""
+    lying = {slot.card for slot in coup.slots if slot.opened and not slot.gone}
+    twice = next((slot.card for _, slot in slots if not slot.opened and slot.card in lying), None)
+    if twice is not None:
+        incidents.fouled_deck(out, CardCame(fact.place, twice, fact.box, fact.basis, fact.evidence))
+    return twice is not None
+
+
 def dealer(out: Out, coup: Coup, fact: Turned) -> None:
     """``dealer.revealed``: best five, and whether the hand has at least a pair (LT-10.2, LT-A15)."""
     slots = coup.cards("dealer")
     unknown = [i for i, slot in slots if slot.card is None]
     if unknown:
         incidents.unsure_card(out, unknown[0], "dealer", None, fact.evidence)
+        return
+    if _fouled(out, coup, slots, fact):
         return
     for index, slot in slots:
         if not slot.opened:
@@ -102,6 +115,8 @@ def reveal(out: Out, coup: Coup, number: int, fact: Turned) -> None:
     unknown = [i for i, slot in slots if slot.card is None]
     if unknown:
         incidents.unsure_card(out, unknown[0], "box", number, fact.evidence)
+        return
+    if _fouled(out, coup, slots, fact):
         return
     for index, slot in slots:
         if not slot.opened:
