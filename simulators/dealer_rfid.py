@@ -28,7 +28,7 @@ from simulators.scripts.acts import (
     Sweep,
 )
 from simulators.scripts.steps import Span
-from simulators.tokens import Counts, Tokens, card_tag, exact, heap, second_deck_tag
+from simulators.tokens import Counts, Tokens, card_tag, exact, fewest, second_deck_tag
 
 SWEEP_MS = Span(200, 350, 700)
 """From one bet spot to the next when the bets are pulled in."""
@@ -145,20 +145,21 @@ class AntennaDealer:
             yield from self._move(act.source, act.target, self.tokens.choose(act.source, part))
 
     def _change(self, place: str, amount: int) -> Iterator[Timed]:
-        """Chips of a place are changed at the tray until ``amount`` can be paid exactly out of it.
+        """One chip of a place is changed at the tray where ``amount`` cannot be paid exactly out of it.
 
         Raises ``RigError`` where there is not so much money, or the tray has no change.
         """
         has = self.tokens.chips(place)
         if amount > self.tokens.worth(place):
             raise RigError(f"{place} has {self.tokens.worth(place)}, not {amount}")
-        while exact(amount, has) is None:
-            large = min(value for value, count in has.items() if count and value > _gap(amount, has))
-            small = [kind for kind in self._kinds if kind < large]
-            change = heap(large, small)
-            for source, target, counts in ((place, "tray", {large: 1}), ("tray", place, change)):
-                yield from self._move(source, target, self.tokens.choose(source, counts))
-            has = self.tokens.chips(place)
+        if exact(amount, has) is not None:
+            return
+        gap, unused = _short_of(amount, has)
+        large = min(value for value, count in unused.items() if count)  # larger than the gap, or it would be used
+        small = [kind for kind in self._kinds if kind < large]
+        change = Counter(fewest(gap, small)) + Counter(fewest(large - gap, small))
+        for source, target, counts in ((place, "tray", {large: 1}), ("tray", place, change)):
+            yield from self._move(source, target, self.tokens.choose(source, counts))
 
     def _move(self, source: str, target: str, tags: Iterable[str]) -> Iterator[Timed]:
         """Tags leave one place and are at the other ``put_ms`` later; with no target they leave the felt."""
@@ -212,11 +213,14 @@ def _keys(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
         yield name, False
 
 
-def _gap(amount: int, has: Counts) -> int:
-    """What is missing of ``amount`` after paying with all chips that fit, the large ones first."""
+def _short_of(amount: int, has: Counts) -> tuple[int, dict[int, int]]:
+    """What is missing of ``amount`` after paying with all chips that fit, the large ones first, and what is left."""
+    left = dict(has)
     for value in sorted(has, reverse=True):
-        amount -= min(has[value], amount // value) * value
-    return amount
+        paid = min(has[value], amount // value)
+        amount -= paid * value
+        left[value] -= paid
+    return amount, left
 
 
 def _parts(counts: Counts, parts: int) -> list[dict[int, int]]:

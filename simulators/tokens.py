@@ -40,18 +40,26 @@ def heap(amount: int, kinds: Sequence[int]) -> dict[int, int]:
 
     Raises ``RigError`` where the smallest chip does not divide it.
     """
+    fewest(amount, kinds)
     counts: Counter[int] = Counter()
     rest = amount
     for kind in sorted(kinds):
         taken = min(SMALL_EACH, rest // kind)
         counts[kind] += taken
         rest -= taken * kind
+    return dict(counts + Counter(fewest(rest, kinds)))
+
+
+def fewest(amount: int, kinds: Sequence[int]) -> dict[int, int]:
+    """The fewest chips worth ``amount``. Raises ``RigError`` where the smallest chip does not divide it."""
+    counts: dict[int, int] = {}
+    rest = amount
     for kind in sorted(kinds, reverse=True):
-        counts[kind] += rest // kind
-        rest %= kind
+        if rest >= kind:
+            counts[kind], rest = divmod(rest, kind)
     if rest:
         raise RigError(f"{amount} cannot be paid in chips of {sorted(kinds)}")
-    return {kind: count for kind, count in counts.items() if count}
+    return counts
 
 
 def exact(amount: int, has: Counts) -> dict[int, int] | None:

@@ -60,6 +60,19 @@ def test_who_is_short_of_exact_chips_changes_at_the_tray_and_every_chip_is_still
     assert table.tokens.total() == before
 
 
+@given(st.dictionaries(st.sampled_from(KINDS), st.integers(0, 3), min_size=1), st.data())
+def test_one_chip_changed_is_always_enough(has: dict[int, int], data: st.DataObject) -> None:
+    worth = sum(value * count for value, count in has.items())
+    if not worth:
+        return
+    amount = 50 * data.draw(st.integers(1, worth // 50))
+    table = dealer({value: count for value, count in has.items() if count})
+    before = table.tokens.total()
+    list(table.deeds(Stake(1, amount)))
+    assert table.tokens.worth("bet:1") == amount
+    assert table.tokens.total() == before
+
+
 def test_a_single_chip_that_raises_is_announced() -> None:
     table = dealer({5000: 2})
     deeds = [timed.deed for timed in table.deeds(Stake(1, 5000, raises=True))]
