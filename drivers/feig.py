@@ -13,6 +13,7 @@ import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 from drivers.errors import ChecksumError, LocalError, ProtocolError
 from drivers.framing import NOT_A_FRAME, Framer, Noise
@@ -245,11 +246,18 @@ def _plain_set(source: _Reader) -> Transponder:
 
 
 def _antenna_set(source: _Reader) -> Transponder:
-    flags, kind = source.byte(), source.byte()
-    info = source.take(1)
-    uid = source.take(source.byte())
-    reads = [source.take(_ANTENNA_SIZE) for _ in range(source.byte())]
-    return Transponder(kind, uid, info, flags, tuple(AntennaRead(read[0], read[1], read[2:]) for read in reads))
+    head = source.take(4)
+    uid = source.take(head[3])
+    count = source.byte()
+    return _heard_set(head[:3], uid, source.take(_ANTENNA_SIZE * count))
+
+
+@lru_cache(maxsize=4096)
+def _heard_set(head: bytes, uid: bytes, reads: bytes) -> Transponder:
+    """The tags on a table are the same ones again and again, and so are the bytes that tell of them."""
+    each = [reads[at : at + _ANTENNA_SIZE] for at in range(0, len(reads), _ANTENNA_SIZE)]
+    antennas = tuple(AntennaRead(read[0], read[1], read[2:]) for read in each)
+    return Transponder(head[1], uid, head[2:3], head[0], antennas)
 
 
 def decode_inventory(data: bytes, per_antenna: bool = False) -> tuple[Transponder, ...]:

@@ -23,6 +23,7 @@ from drivers.feig import (
     Response,
     SoftwareVersion,
     Status,
+    Transponder,
     decode_device_id,
     decode_inventory,
     inventory_data,
@@ -74,9 +75,12 @@ ANTENNAS = 8
 @lru_cache(maxsize=64)
 def _heard(data: bytes, antennas: bool, base: int) -> tuple[tuple[str, frozenset[int]], ...]:
     """Tags and channels of one answer. A field at rest gives the same answer again and again."""
-    return tuple(
-        (item.tag, frozenset(base + read.number for read in item.antennas)) for item in decode_inventory(data, antennas)
-    )
+    return tuple(_channels(item, base) for item in decode_inventory(data, antennas))
+
+
+@lru_cache(maxsize=4096)
+def _channels(item: Transponder, base: int) -> tuple[str, frozenset[int]]:
+    return item.tag, frozenset(base + read.number for read in item.antennas)
 
 
 class FeigHost(Host):
