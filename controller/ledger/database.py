@@ -95,10 +95,15 @@ def meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, value FROM meta"))
 
 
+SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "busy", "interrupted", "attempt to write")
+"""What SQLite says when the file may be well and what is around it is not; all else it says of the file itself."""
+
+
 def unusable(path: Path, error: Exception) -> LedgerError:
     """The typed error for what the operating system or SQLite said."""
     if isinstance(error, UnicodeDecodeError):
         return LedgerDamaged(path, "not a whole SQLite file (a text is no UTF-8); run feltd verify and restore a copy")
-    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+    surroundings = isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in SURROUNDINGS)
+    if isinstance(error, sqlite3.DatabaseError) and not surroundings:
         return LedgerDamaged(path, f"not a whole SQLite file ({error}); run feltd verify and restore a copy")
     return LedgerError(path, f"cannot be used ({error}); check the folder, its owner and the free space")
