@@ -313,3 +313,48 @@ def test_a_wrong_push_is_held_until_it_is_right() -> None:
     table.say("rule", incident="I-19", ruling="proposed")
     table.run(6000)
     assert table.all("hand.closed")[0]["result"]["winners"] == [2]
+
+
+def _called() -> Rfid:
+    """The first round is over, and its chips are in the pot."""
+    table = _started()
+    for seat, values in ((3, (1000,)), (1, (500,))):
+        table.bet(seat, *values)
+    table.key("CHECK")
+    for seat in (1, 2, 3):
+        table.put(list(table.places[f"bet:{seat}"]), "pot")
+    table.run(1500)
+    return table
+
+
+def test_a_burn_that_is_read_after_the_flop_was_there_before_it() -> None:
+    table = _called()
+    for card in ("3c", "9d", "Ts"):
+        table.slide(card, "board")
+    table.slide("2c", "burn", 3000)
+    assert [c["place"] for c in table.all("card.dealt")][6:] == ["burn", "board", "board", "board"]
+    assert table.all("street.opened")[0]["board"] == ["3c", "9d", "Ts"]
+    assert table.troubles() == []
+
+
+def test_a_burn_that_never_comes_is_missed() -> None:
+    table = _called()
+    for card in ("3c", "9d", "Ts"):
+        table.slide(card, "board")
+    table.run(5000)
+    assert [i["code"] for i in table.all("incident.opened")] == ["I-6"]
+
+
+@pytest.mark.parametrize("late", [200, 1200])
+def test_what_players_do_before_the_last_card_of_the_flop_is_read_counts_all_the_same(late: int) -> None:
+    table = _called()
+    table.slide("2c", "burn")
+    table.slide("3c", "board")
+    table.slide("9d", "board")
+    table.key("CHECK")
+    table.put(table.chips("stack:2", 1000, 1000), "bet:2")
+    table.run(late)
+    table.slide("Ts", "board", 4000)
+    assert table.actions()[-2:] == [(1, "check", 0), (2, "bet", 2000)]
+    assert table.troubles() == []
+    assert not table.all("action.refused")

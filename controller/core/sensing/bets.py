@@ -1,7 +1,7 @@
 """Chips in front of the seats: which movements are over, and what lies there now. One movement is one stake."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from controller.core.sensing.counting import value
 from controller.core.sensing.whereabouts import MS, Move, Whereabouts
@@ -21,6 +21,8 @@ class Spot:
     """When the first chip of the movement was seen here: what happened later is told later."""
     due: int = 0
     """When to look again, while ``changed_at`` is set."""
+    fresh: set[str] = field(default_factory=set)
+    """What the movement brought that is not over yet."""
     carried: frozenset[str] = frozenset()
 
 
@@ -66,12 +68,16 @@ class Bets:
                 self._round.spots[turn[1]].movements = 0  # a string is told from a new decision by the turn between
         if (name, street, betting) == (self._round.hand, self._round.street, self._round.betting):
             return
-        starts = name != self._round.hand and hand is not None
+        starts, before = name != self._round.hand and hand is not None, self._round.spots
         self._round = Round(name, street, betting, turn, self._round.spots if starts else {})
         if not starts:
             for seat in range(1, self._setup.seats + 1):
-                carried = self._where.at(f"bet:{seat}")
-                if carried:
+                spot = before.get(seat, Spot())
+                carried = self._where.at(f"bet:{seat}") - spot.fresh
+                if spot.fresh:  # chips that came before the cards of this street were read
+                    spot = replace(spot, told=0, lay=frozenset(), movements=0, carried=carried)
+                    self._round.spots[seat] = spot
+                elif carried:
                     self._round.spots[seat] = Spot(carried=carried)
 
     def moved(self, move: Move, at: int) -> None:
@@ -80,7 +86,9 @@ class Bets:
             if place is not None and place.startswith("bet:"):
                 spot = self._round.spots.setdefault(int(place[4:]), Spot())
                 spot.changed_at, spot.due = at, at + self._merge
+                spot.fresh.discard(move.tag)
                 if place == move.after:
+                    spot.fresh.add(move.tag)
                     spot.began = move.since if spot.began is None else min(spot.began, move.since)
 
     def deadlines(self) -> list[int]:
@@ -134,6 +142,7 @@ class Bets:
         spot = self._round.spots[seat]
         lying = self._where.at(f"bet:{seat}")
         spot.changed_at = spot.began = None
+        spot.fresh.clear()
         spot.carried &= lying
         lying -= spot.carried
         chips, total = len(lying - spot.lay), value(self._setup.chipset, lying)

@@ -44,6 +44,10 @@ AGAIN = 100 * MS
 CARD_PLACES = ("seat:", "board", "burn", "muck")
 
 
+Told = tuple[int, Fact]
+"""When something happened, and what."""
+
+
 @dataclass(slots=True)
 class Attempt:
     """A finish that waits for the stacks to agree with the award."""
@@ -66,7 +70,8 @@ class RfidTable:
         self._newest: dict[str, Evidence] = {}
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
-        self._later: list[tuple[int, Fact]] = []
+        self._later: list[Told] = []
+        self._late = 2 * setup.timing.fuse_ms * MS
         self._again: int | None = None
         self._folds: dict[int, int] = {}
         self._card_places = {place for place in self._watched.values() if place.startswith(CARD_PLACES)}
@@ -237,7 +242,12 @@ class RfidTable:
         cards = self._where.eldest_arrival(self._card_places)
         waiting = min(moving if cards is None else [*moving, cards], default=None)
         facts: list[Fact] = []
-        later = sorted(self._later, key=lambda one: one[0])
+        later, held, until = self._late_cards(at, state)
+        if state.hand is not None and state.hand.phase == "board":
+            early = [seat for seat in ready if bets.began(seat) and at - bets.began(seat) < self._late]
+            ready = [seat for seat in ready if seat not in early]
+            for seat in early:
+                bets.postpone(seat, bets.began(seat) + self._late)
         while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
             seat = min(ready, key=bets.began, default=0)
             since = min(later[0][0] if later else END, bets.began(seat) if seat else END)
@@ -248,11 +258,32 @@ class RfidTable:
                 facts += self._stake(seat, state)
             else:
                 facts.append(later.pop(0)[1])
-        self._later = later
-        self._again = at if waiting is None and (later or ready) else None
+        self._again = at if waiting is None and (later or ready) else until
+        self._later = later + held
         for seat in ready:
             bets.postpone(seat, at if waiting is None else at + AGAIN)
         return facts
+
+    def _late_cards(self, at: int, state: State) -> tuple[list[Told], list[Told], int | None]:
+        """What can be told now, in order; what has to wait for a card that is read late; and until when.
+
+        A card that lies on another may be read a second after it was laid: the burn then seems to follow the board,
+        and a check to precede it.
+        """
+        later = sorted(self._later, key=lambda one: one[0])
+        hand = state.hand
+        if hand is None or hand.phase != "board":
+            return later, [], None
+        now: list[Told] = []
+        held: list[Told] = []
+        burned = hand.burned or not self._setup.profile.burns_per_street
+        for since, fact in sorted(later, key=lambda one: not _is_burn(one[1])):
+            waits = isinstance(fact, Declared) and fact.kind == "check"
+            if isinstance(fact, CardCame):
+                burned = burned or _is_burn(fact)
+                waits = fact.place == "board" and not burned
+            (held if waits and at - since < self._late else now).append((since, fact))
+        return now, held, min((since + self._late for since, _ in held), default=None)
 
     def _stake(self, seat: int, state: State) -> list[Fact]:
         """The chips before a seat are at rest: a stake, if they are something new."""
@@ -347,6 +378,10 @@ class RfidTable:
         lying = self._told_tray = self._where.at("tray")
         fact: TrayCounted = tray_count(self._setup.chipset, lying, self._newest["tray"])
         return [fact]
+
+
+def _is_burn(fact: Fact) -> bool:
+    return isinstance(fact, CardCame) and fact.place == "burn"
 
 
 def _dealt(hand: Hand, card: str) -> bool:
