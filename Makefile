@@ -11,7 +11,7 @@ KILLS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: help install demo test test-slow test-ci lint format bench fuzz soak lock clean peers
+.PHONY: help install demo test test-again test-slow test-ci lint format bench fuzz soak lock clean peers
 
 help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
@@ -51,6 +51,10 @@ peers:
 
 test: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-again: $(STAMP) peers
+	@echo "once more, alone, what has failed above:"
+	@$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none -m "not slow"
 
 test-slow: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m slow

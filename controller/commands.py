@@ -33,6 +33,8 @@ LONGEST_LINE = 64 * 1024
 MOST_CLIENTS = 16
 MOST_OF_ONE = 8
 """How many clients of one account are served at once."""
+ANSWERED_S = 2.0
+"""So long an end waits for answers that are on their way."""
 IDLE_S = 60.0
 """A peer that says nothing for so long is let go; the longest silent one at once where its place is needed."""
 ANSWER_S = 10.0
@@ -198,6 +200,7 @@ class _Client:
     uid: int
     since: float
     busy: bool = False
+    thread: threading.Thread | None = None
 
 
 class CommandSocket:
@@ -226,8 +229,14 @@ class CommandSocket:
         self._socket.close()
         self._settings.path.unlink(missing_ok=True)
         with self._guard:
-            for client in self._clients:
-                _shut(client)
+            served = list(self._clients.values())
+        for client in served:
+            _shut(client.peer, socket.SHUT_RD)  # no new request; who is being answered still hears it
+        deadline = time.monotonic() + ANSWERED_S
+        for client in served:
+            if client.thread is not None:
+                client.thread.join(max(0.0, deadline - time.monotonic()))
+            _shut(client.peer)
 
     def _accept(self) -> None:
         while not self._stopping.is_set():
@@ -238,14 +247,15 @@ class CommandSocket:
                 self._stopping.wait(0.1)
                 continue
             client.settimeout(IDLE_S)
-            if self._room_for(client):
-                threading.Thread(target=self._serve, args=(client,), name="command", daemon=True).start()
+            thread = threading.Thread(target=self._serve, args=(client,), name="command", daemon=True)
+            if self._room_for(client, thread):
+                thread.start()
             else:
                 client.settimeout(0)
                 _say(client, _mistake(LocalError("socket", MOST_CLIENTS, "too many clients at once, try again")))
                 client.close()
 
-    def _room_for(self, client: socket.socket) -> bool:
+    def _room_for(self, client: socket.socket, thread: threading.Thread) -> bool:
         """Whether it may be served; who has been silent longest goes first, so that idle peers lock nobody out."""
         uid, _ = _peer(client)
         with self._guard:
@@ -257,7 +267,7 @@ class CommandSocket:
                     return False
                 del self._clients[silent.peer]
                 _shut(silent.peer)
-            self._clients[client] = _Client(client, uid, time.monotonic())
+            self._clients[client] = _Client(client, uid, time.monotonic(), thread=thread)
             return True
 
     def _serve(self, client: socket.socket) -> None:
@@ -369,9 +379,9 @@ def _say(client: socket.socket, answer: Mapping[str, Any]) -> bool:
     return True
 
 
-def _shut(peer: socket.socket) -> None:
+def _shut(peer: socket.socket, how: int = socket.SHUT_RDWR) -> None:
     """Wake whoever is blocked in this socket."""
     try:
-        peer.shutdown(socket.SHUT_RDWR)
+        peer.shutdown(how)
     except OSError as error:
         log.debug("socket was closed already", error=str(error))

@@ -367,7 +367,7 @@ def test_usb_devices_say_who_they_are(boot: Boot) -> None:
         ([{"name": "x", "driver": "sho"}], "no simulated 'sho'; use shoe, keypad, feig"),
         ([{"name": "x"}], "has no driver"),
         ([{"name": "x", "driver": "shoe", "colour": 1}], "'colour' is no setting"),
-        ([{"name": "x", "driver": "shoe", "link": "radio"}], "use pty, bulk or keyboard"),
+        ([{"name": "x", "driver": "shoe", "link": "radio"}], "use pty, serial, tcp, bulk or keyboard"),
         ([{"name": "x", "driver": "shoe", "model": {"legs": 4}}], "legs"),
         ([{"name": "x", "driver": "feig", "path": "tray0"}], "give an absolute path"),
         ([SHOE, SHOE], "the name is used twice"),
