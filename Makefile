@@ -81,6 +81,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.codecs
 	@$(BIN)/python -m benchmarks.rules
 	@$(BIN)/python -m benchmarks.records
+	@$(BIN)/python -m benchmarks.sensing
 	@$(BIN)/python -m benchmarks.latency
 
 # atheris is for fuzzing alone and has wheels for x86-64 Linux only, so it is no part of the environment of the tests.
