@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
@@ -29,7 +30,6 @@ from simulators.process import DaemonProcess
 from simulators.rehearse import house
 from simulators.rigs import Host
 from simulators.scripts import phh
-from simulators.subscriber import Subscriber
 from simulators.through.wires import devices
 
 NS_MS = 1_000_000
@@ -53,53 +53,53 @@ def product(folder: Path, count: int) -> list[float]:
     file = folder / "hand.phh"
     file.write_text(HAND, encoding="utf-8")
     table = plan.of_script(phh.convert(file), "rs_holdem", *house("rs_holdem"))
-    with MosquittoBroker(folder) as broker:
-        subscriber = Subscriber(broker.port, Topics(Source(plan.SITE, plan.TABLE), test=True).base)
-        with Host(devices(table.layout, folder), folder / "devices.sock") as host:
-            host.do("load", "shoe0", cards=list(CARDS))
-            path = config.write(table, folder, host.uris, broker.uri, "5", folder / "ledger")
-            daemon = DaemonProcess(path, 1.0)
-            daemon.start()
-            try:
-                return _raises(host, daemon, subscriber, table, count)
-            finally:
-                daemon.stop()
-                subscriber.close()
+    base = Topics(Source(plan.SITE, plan.TABLE), test=True).base
+    with (
+        MosquittoBroker(folder) as broker,
+        _hearing(broker.port, f"{base}/play/action/taken") as arrivals,
+        Host(devices(table.layout, folder), folder / "devices.sock") as host,
+    ):
+        host.do("load", "shoe0", cards=list(CARDS))
+        path = config.write(table, folder, host.uris, broker.uri, "5", folder / "ledger")
+        daemon = DaemonProcess(path, 1.0)
+        daemon.start()
+        try:
+            return _raises(host, daemon, arrivals, table, count)
+        finally:
+            daemon.stop()
 
 
-def _raises(host: Host, daemon: DaemonProcess, subscriber: Subscriber, table: plan.Plan, count: int) -> list[float]:
-    _until(lambda: set(daemon.ask("status")["status"]["devices"].values()) == {"up"})
-    for order in table.opening():
-        daemon.ask(order.name, order.args, by=order.by, role=order.role, reason="bench")
+def _raises(
+    host: Host, daemon: DaemonProcess, arrivals: "queue.Queue[int]", table: plan.Plan, count: int
+) -> list[float]:
+    def status() -> Any:
+        return daemon.ask("status")["status"]
 
     def tap(key: str) -> int:
         at = int(host.do("press", "keys0", key=key)["at"])
         host.do("release", "keys0", key=key)
         return at
 
-    def seen(kind: str) -> int:
-        return sum(1 for event in subscriber.seen if event.type == kind)
-
+    _until(lambda: set(status()["devices"].values()) == {"up"})
+    for order in table.opening():
+        daemon.ask(order.name, order.args, by=order.by, role=order.role, reason="bench")
     tap("HAND")
-    _until(lambda: seen("hand.started") == 1)
-    for number, card in enumerate(CARDS, 1):
+    _until(lambda: status()["hand"] is not None)
+    for card in CARDS:
         host.do("slide", "shoe0", card=card, confidence=100)
-        _until(lambda number=number: seen("card.dealt") == number)  # type: ignore[misc]
+    _until(lambda: status()["hand"]["to_act"] is not None)
     taken: list[float] = []
     for number in range(1, count + 1):
         for key in ("RAISE", *str(2 + 2 * number)):
             tap(key)
         at = tap("ENTER")
-        _until(lambda number=number: seen("action.taken") == number)  # type: ignore[misc]
-        event = [one for one in subscriber.seen if one.type == "action.taken"][-1]
-        taken.append((event.at - at) / NS_MS)
+        taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
     return taken
 
 
 def skeleton(folder: Path, count: int) -> list[float]:
     """The same road without any work on it."""
-    with _road(folder) as (host, arrivals, client, broker_uri):
-        del broker_uri
+    with _road(folder) as (host, arrivals, client):
         inbox: queue.Queue[Reading] = queue.Queue(1024)
         due = threading.Event()
         stop = threading.Event()
@@ -152,7 +152,7 @@ def skeleton(folder: Path, count: int) -> list[float]:
 
 def floor(folder: Path, count: int) -> list[float]:
     """A commit and a publish in one thread, without a keypad."""
-    with _road(folder) as (_, arrivals, client, _uri):
+    with _road(folder) as (_, arrivals, client):
         database = folder / "floor.db"
         _table(database)
         taken: list[float] = []
@@ -173,31 +173,45 @@ def _table(path: Path) -> None:
 
 
 @contextmanager
-def _road(folder: Path) -> Iterator[tuple[Host, "queue.Queue[int]", Client, str]]:
-    """A keypad, a broker, a publisher and a subscriber that notes when each message came."""
+def _hearing(port: int, topic: str) -> Iterator["queue.Queue[int]"]:
+    """A subscriber that does nothing but note when each message came (monotonic ns)."""
     arrivals: queue.Queue[int] = queue.Queue(65536)
 
     def message(_client: Client, _data: object, _message: MQTTMessage) -> None:
         arrivals.put(time.monotonic_ns())
 
+    client = Client(CallbackAPIVersion.VERSION2, "bench-sub", protocol=MQTTProtocolVersion.MQTTv5)
+    heard = threading.Event()
+    client.on_message = message
+    client.on_subscribe = lambda *_: heard.set()
+    client.connect("127.0.0.1", port)
+    client.loop_start()
+    client.subscribe(topic, qos=1)
+    heard.wait(WAIT_S)
+    try:
+        yield arrivals
+    finally:
+        client.disconnect()
+        client.loop_stop()
+
+
+@contextmanager
+def _road(folder: Path) -> Iterator[tuple[Host, "queue.Queue[int]", Client]]:
+    """A keypad, a broker, a publisher and a subscriber."""
     keypad = [{"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": "BENCH"}]
-    with MosquittoBroker(folder) as broker, Host(keypad, folder / "bench.sock") as host:
-        hearing = Client(CallbackAPIVersion.VERSION2, "bench-sub", protocol=MQTTProtocolVersion.MQTTv5)
-        heard = threading.Event()
-        hearing.on_message = message
-        hearing.on_subscribe = lambda *_: heard.set()
+    with (
+        MosquittoBroker(folder) as broker,
+        _hearing(broker.port, "bench/#") as arrivals,
+        Host(keypad, folder / "bench.sock") as host,
+    ):
         speaking = Client(CallbackAPIVersion.VERSION2, "bench-pub", protocol=MQTTProtocolVersion.MQTTv5)
-        for client in (hearing, speaking):
-            client.connect("127.0.0.1", broker.port)
-            client.loop_start()
-        hearing.subscribe("bench/#", qos=1)
-        heard.wait(WAIT_S)
+        speaking.connect("127.0.0.1", broker.port)
+        speaking.loop_start()
         try:
-            yield host, arrivals, speaking, broker.uri
+            yield host, arrivals, speaking
         finally:
-            for client in (hearing, speaking):
-                client.disconnect()
-                client.loop_stop()
+            speaking.disconnect()
+            speaking.loop_stop()
 
 
 def _taps(host: Host, arrivals: "queue.Queue[int]", count: int) -> list[float]:
