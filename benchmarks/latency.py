@@ -34,6 +34,8 @@ from simulators.through.wires import devices
 
 NS_MS = 1_000_000
 WAIT_S = 5.0
+HAND_S = 0.03
+"""The hand's way to the next key: what was typed before is worked off, for both."""
 PAYLOAD = b"x" * 900
 """About the size of an ``action.taken``."""
 HAND = """\
@@ -92,8 +94,10 @@ def _raises(
     for number in range(1, count + 1):
         for key in ("RAISE", *str(2 + 2 * number)):
             tap(key)
-        at = tap("ENTER")
+        time.sleep(HAND_S)
+        at = int(host.do("press", "keys0", key="ENTER")["at"])
         taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
+        host.do("release", "keys0", key="ENTER")
     return taken
 
 
@@ -217,6 +221,7 @@ def _road(folder: Path) -> Iterator[tuple[Host, "queue.Queue[int]", Client]]:
 def _taps(host: Host, arrivals: "queue.Queue[int]", count: int) -> list[float]:
     taken = []
     for _ in range(count):
+        time.sleep(HAND_S)
         at = int(host.do("press", "keys0", key="ENTER")["at"])
         taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
         host.do("release", "keys0", key="ENTER")
