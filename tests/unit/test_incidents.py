@@ -1,5 +1,7 @@
 """What a person must rule on: it is held, proposed, ruled by who may, and carried out."""
 
+from dataclasses import replace
+
 import pytest
 
 from controller.core.cards import commitment
@@ -18,7 +20,7 @@ from controller.core.facts import (
 from controller.core.inputs import Command, HandSeed, Input, Tick
 from controller.core.table import Table
 from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen
-from tests.felt import HR, SECOND, WALL, Felt, setup
+from tests.felt import HR, RS, SECOND, WALL, Felt, setup
 
 
 def test_i4_premature_flop_is_dealt_again_without_a_second_burn() -> None:
@@ -301,3 +303,11 @@ def test_a_named_card_is_bound_to_nobody_knowing_it() -> None:
     dealt = next(c for c in felt.all("card.dealt") if c["slot"] == opened["slot"])
     assert opened["named"]
     assert dealt["commit"] == commitment(felt.hand.id, opened["slot"], "??", opened["salt"])
+
+
+def test_an_amount_beyond_stack_and_pot_names_the_rule_of_the_bound_it_gives() -> None:
+    felt = Felt(setup(replace(RS, structure="pot_limit"))).open([10_000] * 3)
+    breach = felt.deal().refused("r100000")
+    assert breach["rules"][0] == "RS-7.12"
+    plain = Felt().open([10_000] * 3).deal().refused("r100000")
+    assert plain["rules"][0] == "RS-7.10"

@@ -41,7 +41,8 @@ def _amount(hand: Hand, fact: Declared, bounds: Bounds, to: int) -> Judged:
     if to % hand.unit and (stack is None or to != bet + stack):
         return Judged("not_whole_chips", fact.kind, to)
     if stack is not None and to > bet + stack:
-        return Judged("over_stack", fact.kind, to)
+        bounded = bounds.raising is not None and bounds.max_to is not None and bounds.max_to < bet + stack
+        return Judged(bounds.most_by if bounded else "over_stack", fact.kind, to)
     if fact.kind == "all_in" and ((stack is not None and to != bet + stack) or to <= bet):
         return Judged("not_the_stack", "all_in", to)
     if fact.kind == "bet" and hand.level:
