@@ -50,9 +50,11 @@ peers:
 	fi
 
 test: $(STAMP) peers
-	@$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	@mkdir -p build; rm -f build/test.code; $(BIN)/python -m pytest -q -n 2 -m "not slow"; \
+	    code=$$?; echo $$code > build/test.code; exit $$code
 
 test-again: $(STAMP) peers
+	@test "$$(cat build/test.code 2>/dev/null)" = 1 || { echo "the tests did not run to their end"; exit 1; }
 	@echo "once more, alone, what has failed above:"
 	@$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none -m "not slow"
 

@@ -171,6 +171,11 @@ def _incident(data: Data) -> Incident:
     )
 
 
+def _incident_updated(state: State, record: Record) -> None:
+    incident = state.incidents[record.data["incident"]]
+    incident.facts = {**incident.facts, **record.data["adds"]}
+
+
 def _incident_closed(state: State, record: Record) -> None:
     state.incidents.pop(record.data["incident"], None)
 
@@ -280,6 +285,7 @@ TABLE: dict[str, Callable[[State, Record], None]] = {
     "attestation.recorded": _attested,
     "breach.noted": _breach,
     "incident.opened": _incident_opened,
+    "incident.updated": _incident_updated,
     "incident.closed": _incident_closed,
     "device.up": _device_up,
     "device.lost": _device_lost,

@@ -113,3 +113,21 @@ def test_cm_15_a_raise_before_it_frees_the_chips() -> None:
     chips(felt, 3, 300, chips=3)
     assert felt.legal.seat == 4
     felt.act("f")
+
+
+@pytest.mark.parametrize("said", [150, 50_000])
+def test_words_that_cannot_stand_with_other_chips_are_for_a_person(said: int) -> None:
+    felt = table()
+    chips(felt, 3, 100, spoken=Declared("raise", 3, said))
+    assert not felt.all("action.taken")
+    assert [i["code"] for i in felt.all("incident.opened")] == ["I-22"]
+    felt.say("rule", incident="I-22", ruling="call")
+    assert [(a["kind"], a["to"]) for a in felt.all("action.taken")] == [("call", 100)]
+
+
+def test_more_chips_than_a_spoken_call_go_back_and_it_is_noted() -> None:
+    felt = table(house("hr_thp"))
+    chips(felt, 3, 300, spoken=Declared("call", 3))
+    assert [(a["kind"], a["to"]) for a in felt.all("action.taken")] == [("call", 100)]
+    assert [(r["amount"], r["cause"]) for r in felt.all("bet.returned")] == [(200, "change")]
+    assert breach(felt)["rules"][0] == "HR-12.7"

@@ -2,7 +2,9 @@
 
 from controller.core.cards import commitment
 from controller.core.facts import CardCame, CardDoubtful, Evidence, HandAttested
+from controller.core.session import Session
 from tests.boxes import Boxes
+from tests.felt import through_json
 
 
 def _unsure_dealer() -> Boxes:
@@ -34,3 +36,15 @@ def test_a_named_card_opens_with_what_was_bound() -> None:
     dealt = next(r.data for r in table.records if r.type == "card.dealt" and r.data["slot"] == opened["slot"])
     assert opened["named"]
     assert dealt["commit"] == commitment(opened["hand"], opened["slot"], "??", opened["salt"])
+
+
+def test_a_ruling_on_a_bet_is_on_the_chips_that_lie_there_then() -> None:
+    table = Boxes().open([1]).bet(1).deal()
+    table.lay(1, "play", 5000)
+    table.lay(1, "play", 2000)  # some are taken back while the bet is held
+    updated = [r.data for r in table.records if r.type == "incident.updated"]
+    assert [u["adds"] for u in updated] == [{"lies": 2000}]
+    table.say("rule", incident="I-42", ruling="return_excess")
+    assert not [r for r in table.records if r.type == "box.decided"]  # no PLAY of the first decision is covered by 2000
+    restored = Session.restore(table.setup, through_json(table.records))
+    assert restored.state == table.session.state

@@ -162,7 +162,10 @@ def _decide(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> None:
     spoken = fact.spoken.kind if fact.spoken is not None else None
     if _words_first(out, hand, fact, bounds):
         return
-    if bounds.call and (fact.total == call_to or (spoken == "call" and fact.total > call_to)):
+    if bounds.call and spoken == "call" and fact.total > call_to:
+        _accept(out, hand, fact, "call", next(iter(out.rules("words_first")), None))
+        _excess(out, hand, fact, "words_first", "change")
+    elif bounds.call and fact.total == call_to:
         _accept(out, hand, fact, "call", None)
     elif bounds.call and fact.total < call_to:
         _loose(out, fact, f"{call_to} is the call; the chips are completed or the hand is given up")
@@ -191,8 +194,13 @@ def _words_first(out: Out, hand: Hand, fact: StakePlaced, bounds: Bounds) -> boo
     said = fact.spoken
     if said is None or said.to is None or said.to == fact.total or said.kind not in ("bet", "raise"):
         return False
-    if bounds.raising is None or said.to < bounds.min_to or (bounds.max_to is not None and said.to > bounds.max_to):
-        return False
+    if bounds.raising is None:
+        return False  # no raise may be, whatever was said: the chips show what stands
+    if said.to < bounds.min_to or (bounds.max_to is not None and said.to > bounds.max_to):
+        facts = {"seat": fact.seat, "total": fact.total, "said": said.to, "min_to": bounds.min_to}
+        facts |= {"call_to": hand.bet.get(fact.seat, 0) + bounds.call}
+        incidents.unclear_stake(out, fact.seat, facts, fact.evidence)  # words that cannot stand, and other chips (I-22)
+        return True
     acting.accept_sensed(out, hand, fact, bounds.raising, next(iter(out.rules("words_first")), None), to=said.to)
     if fact.total > said.to:
         back = {"seat": fact.seat, "amount": fact.total - said.to, "cause": "change"}

@@ -193,7 +193,10 @@ def _irregular(
     holds: str = "hand",
     proposed: str = "restore",
 ) -> None:
-    if _open(out, coup, fact) is not None:
+    name = _open(out, coup, fact)
+    if name is not None:
+        if out.state.incidents[name].facts["lies"] != fact.amount:  # what is ruled on is what lies there now
+            out.hand("incident.updated", {"incident": name, "adds": {"lies": fact.amount}}, fact.basis, fact.evidence)
         return
     box = coup.boxes.get(fact.box)
     may = allowed(coup, box) if box is not None else []
