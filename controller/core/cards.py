@@ -16,7 +16,7 @@ def salt(seed: bytes, slot: int) -> str:
 
     ``slot`` never repeats within a hand, so no two cards share a salt, and one salt says nothing of another.
     """
-    return hmac.new(seed, b"felt1|salt|%d" % slot, hashlib.sha256).hexdigest()[:32]
+    return hmac.digest(seed, b"felt1|salt|%d" % slot, "sha256")[:16].hex()
 
 
 def commitment(hand: str, slot: int, card: str, card_salt: str) -> str:

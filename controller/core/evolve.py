@@ -20,26 +20,26 @@ Data = dict[str, Any]
 
 def evolve(state: State, record: Record) -> None:
     """Apply one record. Records of types that carry no state of the rules change nothing."""
-    data = record.data
-    for source in data.get("evidence", ()):
-        device, reading = source["device"], int(source["reading"])
-        state.seen[device] = max(reading, state.seen.get(device, 0))
+    kind, data = record.type, record.data
+    if "evidence" in data:
+        for source in data["evidence"]:
+            device, reading = source["device"], int(source["reading"])
+            state.seen[device] = max(reading, state.seen.get(device, 0))
     hand = state.hand
     if hand is not None and data.get("hand") == hand.id:
         hand.n = data["n"] + 1
         hand.t_ms = data["t_ms"]
+    else:
+        hand = None
     boxes = state.table.playing or data.get("game") == "ultimate"
-    change = (BOXES if boxes else TABLE).get(record.type)
-    if change is not None:
-        change(state, record)
+    if kind in TABLE:
+        (BOXES if boxes else TABLE)[kind](state, record)
     if boxes:
         ultimate.evolve(state.table, record)
-    on_floor = FLOOR.get(record.type)
-    if on_floor is not None:
-        on_floor(state, record)
-    on_hand = HAND.get(record.type)
-    if on_hand is not None and hand is not None and data.get("hand") == hand.id:
-        on_hand(hand, data, record.secret or {})
+    if kind in FLOOR:
+        FLOOR[kind](state, record)
+    if hand is not None and kind in HAND:
+        HAND[kind](hand, data, record.secret or {})
 
 
 # --- the table -----------------------------------------------------------------------------------------------

@@ -63,8 +63,11 @@ class Out:
 
     def t_ms(self, hand: str, last_t_ms: int) -> int:
         """Milliseconds since the hand began; after a restart it goes on from the last record of the hand."""
-        began = self._began.setdefault(hand, self.at - last_t_ms * 1_000_000)
-        return max(last_t_ms, (self.at - began) // 1_000_000)
+        began = self._began.get(hand)
+        if began is None:
+            began = self._began[hand] = self.at - last_t_ms * 1_000_000
+        now = (self.at - began) // 1_000_000
+        return now if now > last_t_ms else last_t_ms
 
     def hold(self, incident: str) -> None:
         """An incident begins to wait for a person."""
@@ -114,14 +117,14 @@ class Out:
         self, kind: str, data: Data, basis: Basis, evidence: Sources = (), *, secret: Data | None = None
     ) -> Record:
         """Emit one record of the hand under way."""
-        hand = self.state.play
+        state = self.state
+        hand = state.hand or state.table.coup
         assert hand is not None
-        full: Data = {"hand": hand.id, "n": hand.n, "t_ms": self.t_ms(hand.id, hand.t_ms)}
-        full.update(data)
-        full["basis"] = basis
+        t_ms = self.t_ms(hand.id, hand.t_ms)
+        full: Data = {"hand": hand.id, "n": hand.n, "t_ms": t_ms, **data, "basis": basis}
         if evidence:
             full["evidence"] = cite(evidence)
-        return self._put(Record("play", kind, hand.id, full, secret, hand.day, self.state.session))
+        return self._put(Record("play", kind, hand.id, full, secret, hand.day, state.session))
 
     # --- breaches --------------------------------------------------------------------------------------------
 

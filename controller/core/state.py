@@ -3,6 +3,7 @@
 Nothing here is kept that can be derived; what is derived stands as a property or in ``rules``.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
@@ -71,7 +72,10 @@ class Early:
 
 @dataclass(slots=True)
 class Hand:
-    """One poker hand under way. Amounts in minor units; ``bet`` is this round, ``paid`` the whole hand."""
+    """One poker hand under way. Amounts in minor units; ``bet`` is this round, ``paid`` the whole hand.
+
+    All values but the cards are replaced and never changed in place: so the values of one moment are a copy of it.
+    """
 
     id: str
     day: str
@@ -80,8 +84,8 @@ class Hand:
     big: int
     order: tuple[int, ...]
     limits: Limits
-    start: dict[int, int | None]
-    stack: dict[int, int | None]
+    start: Mapping[int, int | None]
+    stack: Mapping[int, int | None]
     own_cards: int
     seed: bytes = field(repr=False)
     structure: str = "no_limit"
@@ -99,21 +103,21 @@ class Hand:
     street: str = "preflop"
     slots: list[Slot] = field(default_factory=list)
     posted: tuple[tuple[int, str], ...] = ()
-    bet: dict[int, int] = field(default_factory=dict)
-    paid: dict[int, int] = field(default_factory=dict)
-    dead_by: dict[int, int] = field(default_factory=dict)
+    bet: Mapping[int, int] = field(default_factory=dict)
+    paid: Mapping[int, int] = field(default_factory=dict)
+    dead_by: Mapping[int, int] = field(default_factory=dict)
     """What belongs to the main pot whatever the bets: an ante for the table, a dead blind."""
     live: tuple[int, ...] = ()
     all_in: tuple[int, ...] = ()
-    acted: dict[int, int] = field(default_factory=dict)
+    acted: Mapping[int, int] = field(default_factory=dict)
     level: int = 0
     step: int = 0
     raises: int = 0
     opened: bool = False
-    early: dict[int, Early] = field(default_factory=dict)
-    excess: dict[int, int] = field(default_factory=dict)
-    """What lies before a seat in the round beyond its stake and has to go back to it, in minor units."""
+    early: Mapping[int, Early] = field(default_factory=dict)
     """What seats said out of turn in this round, and nobody has made void (CM-15)."""
+    excess: Mapping[int, int] = field(default_factory=dict)
+    """What lies before a seat in the round beyond its stake and has to go back to it, in minor units."""
     leaving: tuple[int, ...] = ()
     """Who gave up the seat during the hand: folds at the next turn (HR-A12)."""
     aggressor: int | None = None
@@ -128,7 +132,7 @@ class Hand:
     pushed: tuple[tuple[int, int | None], ...] = ()
     """Chips seen going from the pot to a seat: (seat, amount)."""
     dropped: int | None = None
-    tips: dict[int, int] = field(default_factory=dict)
+    tips: Mapping[int, int] = field(default_factory=dict)
     upheld: bool = False
     """A person ruled that a push against the award stands (I-19)."""
     actions: int = 0
@@ -139,20 +143,24 @@ class Hand:
     """All values as they were before the last keyed decision, as long as nothing has followed it."""
 
     def snapshot(self) -> tuple[Any, ...]:
-        """The values of this hand that later bets do not reach; it keeps no older ones.
+        """The values of this hand, which later bets do not reach; it keeps no older ones.
 
         The cards are shared: whatever touches them also forgets the copy, so there is nothing to keep apart.
         """
         self.before = None
-        return tuple([dict(value) if type(value) is dict else value for value in _VALUES(self)])
+        return _VALUES(self)
+
+    def set(self, values: tuple[Any, ...]) -> None:
+        """Make the hand what it was when ``snapshot`` took these values."""
+        for name, value in zip(Hand.__slots__, values, strict=True):
+            setattr(self, name, value)
 
     def earlier(self) -> "Hand | None":
         """The hand as it was before the last keyed decision, or ``None``."""
         if self.before is None:
             return None
         hand = object.__new__(Hand)
-        for name, value in zip(Hand.__slots__, self.before, strict=True):
-            setattr(hand, name, dict(value) if type(value) is dict else value)
+        hand.set(self.before)
         return hand
 
     @property
@@ -182,7 +190,7 @@ class Hand:
     @property
     def burned(self) -> bool:
         """Whether the burn of the street that comes next has been taken (CM-9)."""
-        burns = sum(1 for s in self.slots if s.place == "burn" and not s.gone)
+        burns = len([s for s in self.slots if s.place == "burn" and not s.gone])
         return burns > STREETS.index(self.street) or not self.burns
 
     @property
@@ -195,7 +203,7 @@ class Hand:
         return [s for s in self.slots if s.place == "seat" and s.seat == seat and not s.gone]
 
 
-_VALUES = attrgetter(*Hand.__slots__)
+_VALUES: Callable[[Hand], tuple[Any, ...]] = attrgetter(*Hand.__slots__)
 
 
 @dataclass(slots=True)
@@ -271,4 +279,7 @@ class State:
     @property
     def held(self) -> Incident | None:
         """The oldest open incident that holds the hand or the table, or ``None``."""
-        return next((i for i in self.incidents.values() if i.holds in ("hand", "table")), None)
+        for incident in self.incidents.values():
+            if incident.holds in ("hand", "table"):
+                return incident
+        return None

@@ -112,6 +112,10 @@ def _accept(
         "to": to,
         "call_before": bounds.call,
         "pot_before": hand.pot,
+        "stack_after": None if stack is None else stack - added,
+        "movements": movements,
+        "in_turn": True,
+        "elapsed_ms": max(0, out.t_ms(hand.id, hand.t_ms) - hand.began_t_ms),
     }
     full, increment = False, to - hand.level
     if kind in ("bet", "raise"):
@@ -124,12 +128,6 @@ def _accept(
             "min_next": betting.next_least(hand, profile, to),
             "increment": max(hand.step, increment),
         }
-    data |= {
-        "stack_after": None if stack is None else stack - added,
-        "movements": movements,
-        "in_turn": True,
-        "elapsed_ms": max(0, out.t_ms(hand.id, hand.t_ms) - hand.began_t_ms),
-    }
     if fact.kind != kind or fact.to is not None:
         data["declared"] = {"kind": fact.kind, "number": fact.to}
     if fact.kind == "all_in" and kind == "call" and to != (fact.to if fact.to is not None else bet + (stack or 0)):

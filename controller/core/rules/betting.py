@@ -3,8 +3,7 @@
 Amounts are integers in minor units; totals are for the round ("raise to").
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from controller.core.rules.button import clockwise_from
 from controller.core.rules.profile import Profile
@@ -14,8 +13,7 @@ LATE = ("turn", "river")
 """Rounds 3 and 4: the big bet of fixed limit, and BG's duty to open (BG-5.25)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """What the seat to act may do. Amounts in minor units; totals are for the round ("raise to").
 
     ``call`` is what a call adds now (0: nothing is owed), already cut to the stack. ``min_to``/``max_to`` bound a bet
@@ -37,12 +35,14 @@ class Bounds:
 
 def needs_to_act(hand: Hand, seat: int) -> bool:
     """Whether the round waits for this seat: it can bet, and has not acted or not matched."""
-    if seat not in hand.live or seat in hand.all_in:
+    all_in = hand.all_in
+    if seat not in hand.live or seat in all_in:
         return False
     bet = hand.bet.get(seat, 0)
-    others = [other for other in hand.live if other != seat]
-    if all(other in hand.all_in for other in others) and bet >= max((hand.bet.get(o, 0) for o in others), default=0):
-        return False  # nobody is left who could answer, and there is nothing to match (C22 is the other case)
+    if len(all_in) >= len(hand.live) - 1:
+        others = [other for other in hand.live if other != seat]
+        if set(others) <= set(all_in) and bet >= max([hand.bet.get(other, 0) for other in others], default=0):
+            return False  # nobody is left who could answer, and there is nothing to match (C22 is the other case)
     return seat not in hand.acted or bet < hand.level
 
 
@@ -50,7 +50,10 @@ def next_to_act(hand: Hand, after: int) -> int | None:
     """The next seat clockwise after ``after`` for which the round waits; ``None``: the round is over."""
     if len(hand.live) < 2:
         return None
-    return next((seat for seat in clockwise_from(hand.order, after) if needs_to_act(hand, seat)), None)
+    for seat in clockwise_from(hand.order, after):
+        if needs_to_act(hand, seat):
+            return seat
+    return None
 
 
 def opens_street(hand: Hand) -> int | None:
@@ -127,10 +130,14 @@ def _limit(hand: Hand, profile: Profile, bet: int, owed: int, least: int) -> tup
     return most, "over_pot"
 
 
-def _could_answer(hand: Hand, seat: int) -> bool:
-    """Whether a raise would ask anything of this seat: it has more than what it would call already."""
-    stack = hand.stack[seat]
-    return seat not in hand.all_in and (stack is None or hand.bet.get(seat, 0) + stack > hand.level)
+def _answerable(hand: Hand, seat: int) -> bool:
+    """Whether a raise of this seat would ask anything of another: one that has more than what it would call already."""
+    for other in hand.live:
+        if other != seat and other not in hand.all_in:
+            stack = hand.stack[other]
+            if stack is None or hand.bet.get(other, 0) + stack > hand.level:
+                return True
+    return False
 
 
 def capped(hand: Hand, profile: Profile) -> bool:
@@ -146,7 +153,7 @@ def _barred(hand: Hand, profile: Profile, seat: int, top: int | None) -> str | N
     level = hand.level
     if top is not None and top <= level:
         return "short_stack"
-    if not any(_could_answer(hand, other) for other in hand.live if other != seat):
+    if not _answerable(hand, seat):
         return "nobody_to_answer"
     if capped(hand, profile):
         return "raise_cap"

@@ -1,12 +1,18 @@
 """Who sits where for a hand: order, button and blinds. Seats are clockwise from the dealer's left."""
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from controller.core.rules.profile import Profile
 
 
 def clockwise_from(seats: Collection[int], after: int) -> tuple[int, ...]:
     """The seats in clockwise order, beginning with the first one left of ``after``; ``after`` itself comes last."""
+    return _ring(tuple(seats), after)
+
+
+@lru_cache(maxsize=1024)  # the rules ask this of the same few seats many times a hand
+def _ring(seats: tuple[int, ...], after: int) -> tuple[int, ...]:
     ring = sorted(seats)
     return tuple([s for s in ring if s > after] + [s for s in ring if s <= after])
 

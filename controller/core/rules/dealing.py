@@ -45,7 +45,7 @@ def card(out: Out, fact: CardCame, seed: bytes | None) -> bool:
 
 def is_duplicate(hand: Hand, value: str) -> bool:
     """Whether this rank and suit is already out in the hand (C21, CM-12)."""
-    return any(slot.card == value and not slot.gone for slot in hand.slots)
+    return bool([slot for slot in hand.slots if slot.card == value and not slot.gone])
 
 
 def _deal_closed(out: Out, hand: Hand, place: str, seat: int | None, fact: CardCame) -> None:

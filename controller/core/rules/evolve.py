@@ -12,11 +12,11 @@ Data = dict[str, Any]
 
 def _stake(hand: Hand, seat: int, amount: int, *, all_in: bool, live: bool = True) -> None:
     stack = hand.stack[seat]
-    hand.stack[seat] = None if stack is None else stack - amount
+    hand.stack = {**hand.stack, seat: None if stack is None else stack - amount}
     if live:
-        hand.paid[seat] = hand.paid.get(seat, 0) + amount
+        hand.paid = {**hand.paid, seat: hand.paid.get(seat, 0) + amount}
     else:
-        hand.dead_by[seat] = hand.dead_by.get(seat, 0) + amount
+        hand.dead_by = {**hand.dead_by, seat: hand.dead_by.get(seat, 0) + amount}
     if all_in and seat not in hand.all_in:
         hand.all_in = (*hand.all_in, seat)
 
@@ -26,7 +26,7 @@ def _blind_posted(hand: Hand, data: Data, secret: Data) -> None:
     _stake(hand, seat, amount, all_in=data["all_in"], live=kind not in ("big_blind_ante", "missed_dead"))
     hand.posted = (*hand.posted, (seat, kind))
     if kind in ("small", "big", "straddle", "missed_live"):
-        hand.bet[seat] = hand.bet.get(seat, 0) + amount
+        hand.bet = {**hand.bet, seat: hand.bet.get(seat, 0) + amount}
     if kind == "big":
         hand.level = hand.limits.big_blind  # a short big blind still asks for the whole call (C17)
     elif kind == "straddle":
@@ -42,7 +42,7 @@ def _card_dealt(hand: Hand, data: Data, secret: Data) -> None:
     slot.doubted = secret.get("card") == UNKNOWN
     hand.slots.append(slot)
     hand.before = None
-    if hand.phase == "deal" and sum(s.place == "seat" for s in hand.slots) == hand.own_cards * len(hand.order):
+    if hand.phase == "deal" and len([s for s in hand.slots if s.place == "seat"]) == hand.own_cards * len(hand.order):
         hand.phase = "bet"
         hand.to_act = betting.next_to_act(hand, hand.straddle or hand.big)
 
@@ -63,13 +63,13 @@ def _action_taken(hand: Hand, data: Data, secret: Data) -> None:
         hand.live = tuple(s for s in hand.live if s != seat)
     else:
         _stake(hand, seat, data["added"], all_in=data["all_in"])
-        hand.bet[seat] = to
+        hand.bet = {**hand.bet, seat: to}
     if kind in ("bet", "raise"):
         hand.raises = data["raise_no"]
         hand.step = data["increment"]
         hand.level, hand.opened, hand.aggressor = to, True, seat
-    hand.acted[seat] = to
-    hand.early.pop(seat, None)
+    hand.acted = {**hand.acted, seat: to}
+    _forget_early(hand, seat)
     hand.actions += 1
     hand.began_t_ms = data["t_ms"]
     if data["in_turn"]:
@@ -83,28 +83,32 @@ def _action_taken(hand: Hand, data: Data, secret: Data) -> None:
 def _action_refused(hand: Hand, data: Data, secret: Data) -> None:
     early = data.get("early")
     if early is not None:
-        hand.early[data["seat"]] = Early(early["kind"], early["to"], early["level"], early["sensed"])
+        said = Early(early["kind"], early["to"], early["level"], early["sensed"])
+        hand.early = {**hand.early, data["seat"]: said}
+
+
+def _forget_early(hand: Hand, seat: int) -> None:
+    if seat in hand.early:
+        hand.early = {other: said for other, said in hand.early.items() if other != seat}
 
 
 def _action_undone(hand: Hand, data: Data, secret: Data) -> None:
-    before = hand.earlier()
-    if before is not None:
+    if hand.before is not None:
         n, t_ms, breaches = hand.n, hand.t_ms, hand.breaches
-        for name in Hand.__slots__:
-            setattr(hand, name, getattr(before, name))
+        hand.set(hand.before)
         hand.n, hand.t_ms, hand.breaches, hand.before = n, t_ms, breaches, None
 
 
 def _bet_returned(hand: Hand, data: Data, secret: Data) -> None:
-    hand.early.pop(data["seat"], None)
+    _forget_early(hand, data["seat"])
     if data["cause"] != "uncalled":
-        hand.excess[data["seat"]] = data["amount"]
+        hand.excess = {**hand.excess, data["seat"]: data["amount"]}
         return  # what goes back here was never counted as a stake
     seat, amount = data["seat"], data["amount"]
     stack = hand.stack[seat]
-    hand.stack[seat] = None if stack is None else stack + amount
-    hand.paid[seat] -= amount
-    hand.bet[seat] -= amount
+    hand.stack = {**hand.stack, seat: None if stack is None else stack + amount}
+    hand.paid = {**hand.paid, seat: hand.paid[seat] - amount}
+    hand.bet = {**hand.bet, seat: hand.bet[seat] - amount}
     if stack is None or stack + amount > 0:
         hand.all_in = tuple(s for s in hand.all_in if s != seat)
 
@@ -160,7 +164,7 @@ def _award_paid(hand: Hand, data: Data, secret: Data) -> None:
 
 
 def _tip_given(hand: Hand, data: Data, secret: Data) -> None:
-    hand.tips[data["seat"]] = hand.tips.get(data["seat"], 0) + data["amount"]
+    hand.tips = {**hand.tips, data["seat"]: hand.tips.get(data["seat"], 0) + data["amount"]}
 
 
 def _hand_breach(hand: Hand, data: Data, secret: Data) -> None:

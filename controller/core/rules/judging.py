@@ -1,14 +1,13 @@
 """What a decision of the seat to act amounts to, and what is wrong with it. Pure; nothing is decided here."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from controller.core.facts import Declared
 from controller.core.rules.betting import Bounds
 from controller.core.state import Hand
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """``kind`` and ``to`` (the seat's total for the round) as meant; ``problem``: a key of ``breaches.IDS``."""
 
     problem: str | None
