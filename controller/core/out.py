@@ -67,7 +67,7 @@ class Out:
         if began is None:
             began = self._began[hand] = self.at - last_t_ms * 1_000_000
         now = (self.at - began) // 1_000_000
-        return now if now > last_t_ms else last_t_ms
+        return max(last_t_ms, now)
 
     def hold(self, incident: str) -> None:
         """An incident begins to wait for a person."""
