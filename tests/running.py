@@ -45,6 +45,11 @@ file = "{CHIPS}"
     return path
 
 
+def command(config: Path, *arguments: str) -> list[str]:
+    """The command line of a daemon."""
+    return [sys.executable, "-m", "controller.cli", "run", "-c", str(config), "--log", "json", *arguments]
+
+
 class Running:
     """``feltd run`` in a process of its own, ready when the constructor returns. A context manager."""
 
@@ -53,16 +58,13 @@ class Running:
         self.socket = self.folder / "t07.sock"
         self.ledger = self.folder / "t07.ledger"
         self.log = self.folder / "feltd.log"
-        before = len(self.lines())
+        self._before = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "controller.cli", "run", "-c", str(config), "--log", "json", *arguments],
-                cwd=ROOT,
-                stderr=log,
-                env={**os.environ, **(environ or {})},
+                command(config, *arguments), cwd=ROOT, stderr=log, env={**os.environ, **(environ or {})}
             )
         try:
-            wait_until(lambda: self._said("ready", before) or self.process.poll() is not None, 20, "ready")
+            wait_until(lambda: self._said("ready") or self.process.poll() is not None, 20, "ready")
             assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
         except AssertionError:
             self.kill()
@@ -74,19 +76,24 @@ class Running:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.kill()
 
-    def lines(self) -> list[dict[str, Any]]:
-        """The log, as far as it is JSON."""
+    def lines(self, since: int = 0) -> list[dict[str, Any]]:
+        """The log, as far as it is JSON, from that byte on. A line that is still being written is not among them."""
         if not self.log.exists():
             return []
-        return [json.loads(line) for line in self.log.read_bytes().splitlines() if line.startswith(b"{")]
+        with self.log.open("rb") as log:
+            log.seek(since)
+            whole = log.read().splitlines(keepends=True)
+        return [json.loads(line) for line in whole if line.startswith(b"{") and line.endswith(b"\n")]
 
-    def _said(self, event: str, after: int = 0) -> dict[str, Any] | None:
-        return next((line for line in self.lines()[after:] if line["event"] == event), None)
+    def _said(self, event: str) -> dict[str, Any] | None:
+        return next((line for line in self.lines(self._before) if line["event"] == event), None)
 
     @property
     def ready(self) -> dict[str, Any]:
-        """What the last start said when it was ready."""
-        return [line for line in self.lines() if line["event"] == "ready"][-1]
+        """What this start said when it was ready."""
+        said = self._said("ready")
+        assert said is not None
+        return said
 
     def tell(self, command: str, by: str = "", reason: str = "", /, **args: Any) -> dict[str, Any]:
         """A command over the socket; its answer."""

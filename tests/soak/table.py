@@ -27,12 +27,16 @@ class Table:
         self.daemon: Running | None = None
         self._chance = chance
         self._shoe: list[str] = []
-        self.slid = 0
-        """How many cards have left the shoe."""
+        self.slid: dict[int, str] = {}
+        """The cards that have left the shoe, by their number."""
+        self.pressed: list[str] = []
+        """The keys in the order in which they were pressed, whether anybody listened or not."""
 
-    def start(self) -> None:
-        """Start the daemon, and seat the players where nobody sits."""
+    def start(self, *, anew: bool = False) -> None:
+        """Start the daemon, and seat the players where nobody sits. ``anew``: close the table first, if it can be."""
         self.daemon = Running(self.config)
+        if anew and self.daemon.status["session"] is not None and self.daemon.status["hand"] is None:
+            self.daemon.tell("close", "s-01", "soak")
         if self.daemon.status["session"] is None:
             self.daemon.do("login", staff="s-01", role="manager")
             self.daemon.do("open", button=SEATS[-1])
@@ -111,11 +115,13 @@ class Table:
     def _slide(self, count: int) -> None:
         for _ in range(max(1, count)):
             with suppress(RigError):
-                self.host.do("slide", "shoe0")
-                self.slid += 1
+                card = self.host.do("slide", "shoe0")["card"]
+                if card is not None:
+                    self.slid[len(self.slid) + 1] = card
 
     def _key(self, *keys: str) -> None:
         for key in keys:
+            self.pressed.append(key)
             with suppress(RigError):
                 self.host.do("press", "keys0", key=key)
                 self.host.do("release", "keys0", key=key)
