@@ -14,9 +14,9 @@ from enum import Enum, auto
 from drivers.conversation import Step
 from drivers.eccel import Answer, Command, Frame, Tag, command, decode_event, decode_name, framer
 from drivers.errors import ProtocolError
-from drivers.host import Host
+from drivers.framed import Framed
 from drivers.options import Options
-from drivers.readings import Reading, TagsSeen
+from drivers.readings import TagsSeen
 from drivers.telling import Sightings, Teller
 
 MODEL = "Pepper C1"
@@ -55,7 +55,7 @@ _WATCHING = (_Stage.WATCH, _Stage.PING)
 _ROUND = (_Stage.ANTENNA, _Stage.COUNT, _Stage.UID)
 
 
-class EccelHost(Host):
+class EccelHost(Framed[Frame]):
     """Conversation with one reader. Its serial number is the name that its owner gave it.
 
     Options: ``antennas`` numbers of a multiplexer, each then a channel of that name; without it all is channel
@@ -75,28 +75,20 @@ class EccelHost(Host):
         expect: Mapping[str, str] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(device, path, expect)
         given = Options(device, options or {})
+        super().__init__(device, path, expect, framer, given, timeout_ms=300)
         self._antennas = given.numbers("antennas", 1, 8)
-        self._timeout = given.milliseconds("timeout_ms", 300)
-        self._retries = given.integer("retries", 5, 1, 100)
         self._ping = given.milliseconds("ping_ms", 400)
         window = given.milliseconds("window_ms", 1500)
         self._poll = given.milliseconds("poll_ms", 200)
         self._backstop = given.milliseconds("backstop_ms", 30_000)
-        self._gap = given.milliseconds("gap_ms", 50)
         settle = given.milliseconds("settle_ms", 1000)
         repeat = given.milliseconds("repeat_ms", 5000)
         given.finish()
         self._sightings = Sightings(window, ["0"])
         self._teller = Teller(settle, repeat)
-        self._framer = framer(self.noise)
         self._stage = _Stage.OFF
-        self._due: int | None = None
-        self._last_byte = 0
-        self._misses = 0
         self._firmware = ""
-        self._announce = True
         self._bad_seen = 0
         self._turn = 0
         self._count = 0
@@ -115,40 +107,11 @@ class EccelHost(Host):
         self._ask(_Stage.QUIET, now, b"\x00")
         return self._end(now)
 
-    def feed(self, data: bytes, now: int) -> Step:
-        """Bytes came from the reader, in any cut."""
-        self._last_byte = now
-        for frame in self._framer.feed(data):
-            self._take(frame, now)
-        return self._end(now)
-
-    def tick(self, now: int) -> Step:
-        """Give up an unfinished frame, repeat an unanswered command, or ask the next question."""
-        if self._framer.pending and now >= self._last_byte + self._gap:
-            for frame in self._framer.flush():
-                self._take(frame, now)
-        if self._due is not None and now >= self._due:
-            match self._stage:
-                case _Stage.WATCH:
-                    # Polling is ordered anew: a reader that has restarted without a word does not poll any longer.
-                    self._ask(_Stage.PING, now, b"\x01")
-                case _Stage.IDLE:
-                    self._begin_round(now)
-                case _:
-                    self._missed(now)
-        return self._end(now)
-
-    def acknowledge(self, reading: Reading, now: int) -> Step:
-        """The reader keeps nothing."""
-        del reading
-        return self._end(now)
-
     def stop(self, now: int) -> Step:
         """Leave it quiet."""
         if self._stage is not _Stage.OFF:
             self._send.append(command(Command.SET_POLLING, b"\x00"))
-        self._stage, self._due = _Stage.OFF, None
-        return self._end(now)
+        return super().stop(now)
 
     # -- asking ---------------------------------------------------------------------------------------
 
@@ -156,6 +119,16 @@ class EccelHost(Host):
         self._stage = stage
         self._due = now + self._timeout
         self._send.append(command(_COMMAND[stage], data))
+
+    def _overdue(self, now: int) -> None:
+        match self._stage:
+            case _Stage.WATCH:
+                # Polling is ordered anew: a reader that has restarted without a word does not poll any longer.
+                self._ask(_Stage.PING, now, b"\x01")
+            case _Stage.IDLE:
+                self._begin_round(now)
+            case _:
+                self._missed(now)
 
     def _begin_round(self, now: int) -> None:
         self._turn = 0
@@ -174,7 +147,7 @@ class EccelHost(Host):
         self._sightings.taint(now)
         self._framer.reset()
         if self._misses > self._retries:
-            self._give_up("timeout")
+            self._give_up()
         elif self._stage in _IDENTIFYING:
             self._ask(_Stage.QUIET, now, b"\x00")
         elif self._antennas:
@@ -185,9 +158,8 @@ class EccelHost(Host):
             # It may have restarted, and then it does not poll any longer.
             self._ask(_Stage.POLLING, now, b"\x01")
 
-    def _give_up(self, cause: str) -> None:
+    def _switch_off(self) -> None:
         self._stage, self._due = _Stage.OFF, None
-        self._fail(cause)
 
     # -- answers --------------------------------------------------------------------------------------
 
@@ -249,15 +221,9 @@ class EccelHost(Host):
                 self._counted(data, now)
 
     def _identified(self, name: str, now: int) -> None:
-        wrong = self._unexpected({"model": MODEL, "serial": name})
-        if wrong is not None:
-            self._fault("protocol", wrong)
-            self._give_up("wrong_device")
+        if not self._is_expected(MODEL, name, self._firmware):
             return
         self._misses = 0
-        if self._announce:
-            self._announce = False
-            self._up(MODEL, name, self._firmware)
         if self._antennas:
             self._begin_round(now)
         else:
@@ -321,10 +287,4 @@ class EccelHost(Host):
 
     def _stand_back(self, now: int) -> None:
         if now > self._whole_at + self._backstop:
-            self._give_up("timeout")
-
-    def _end(self, now: int) -> Step:
-        due = self._due
-        if due is not None and self._framer.pending:
-            due = min(due, max(now, self._last_byte + self._gap))
-        return self._step(now, due)
+            self._give_up()

@@ -31,7 +31,7 @@ from drivers.feig import (
     response_framer,
 )
 from drivers.feig_records import BufferInfo, Record, decode_records
-from drivers.host import Host
+from drivers.framed import Framed
 from drivers.options import Options
 from drivers.readings import Reading, TagsSeen
 from drivers.telling import Said, Sightings, Teller
@@ -64,7 +64,7 @@ _LISTENING = (_Stage.IDLE, _Stage.COMMIT, _Stage.CLEAR)
 _DATA_FOLLOWS = (Status.OK, Status.WARNING, Status.BUFFER_OVERFLOW, Status.MORE_DATA)
 
 
-class FeigBuffered(Host):
+class FeigBuffered(Framed[Response]):
     """Conversation with one reader.
 
     Options: ``mode`` ``"buffered"`` or ``"notify"``; ``window_ms`` without a record after which a tag is gone (at
@@ -86,17 +86,14 @@ class FeigBuffered(Host):
         expect: Mapping[str, str] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(device, path, expect)
         given = Options(device, options or {})
+        super().__init__(device, path, expect, response_framer, given, retries=3)
         self._notify = given.choice("mode", "buffered", ("buffered", "notify")) == "notify"
         window = given.milliseconds("window_ms", 2500)
         self._backstop = given.milliseconds("backstop_ms", 30_000)
         self._sets = given.integer("sets", 255, 1, 0xFFFF)
         self._poll = given.milliseconds("poll_ms", 200)
         self._keepalive = given.milliseconds("keepalive_ms", 12_000)
-        self._timeout = given.milliseconds("timeout_ms", 500)
-        self._retries = given.integer("retries", 3, 1, 100)
-        self._gap = given.milliseconds("gap_ms", 50)
         settle = given.milliseconds("settle_ms", 1000)
         repeat = given.milliseconds("repeat_ms", 5000)
         self._address = given.integer("address", BROADCAST, 0, BROADCAST)
@@ -107,14 +104,9 @@ class FeigBuffered(Host):
         self._sightings = Sightings(window, [str(number) for number in antennas] or ["0"])
         self._per_antenna = bool(antennas)
         self._teller = Teller(settle, repeat)
-        self._framer = response_framer(self.noise)
         self._stage = _Stage.OFF
-        self._due: int | None = None
-        self._last_byte = 0
         self._last_frame = 0
-        self._misses = 0
         self._version = SoftwareVersion(0, 0, 0, 0, 0, 0)
-        self._announce = True
         self._more = False
         self._to_clear = False
         self._told: dict[str, frozenset[str]] = {}
@@ -127,23 +119,11 @@ class FeigBuffered(Host):
         self._identify(now)
         return self._end(now)
 
-    def feed(self, data: bytes, now: int) -> Step:
-        """Bytes came from the reader, in any cut."""
-        self._last_byte = now
-        for frame in self._framer.feed(data):
-            self._take(frame, now)
-        return self._end(now)
-
     def tick(self, now: int) -> Step:
-        """Give up an unfinished frame, repeat an unanswered request, or look at the buffer again."""
-        if self._framer.pending and now >= self._last_byte + self._gap:
-            for frame in self._framer.flush():
-                self._take(frame, now)
-        if self._due is not None and now >= self._due:
-            self._overdue(now)
+        """As every reader; and one that goes on without a whole inventory is given up in the end."""
         if not self._announce and self._due is not None and self._sightings.silent_for(now) > self._backstop:
             self._give_up()
-        return self._end(now)
+        return super().tick(now)
 
     def acknowledge(self, reading: Reading, now: int) -> Step:
         """An inventory is durable. When all that the last part told is, the reader may forget that part."""
@@ -151,11 +131,6 @@ class FeigBuffered(Host):
             del self._uncommitted[reading.channel]
             if self._stage is _Stage.COMMIT and not self._uncommitted:
                 self._ask(_Stage.CLEAR, now)
-        return self._end(now)
-
-    def stop(self, now: int) -> Step:
-        """The reader goes on reading by itself; there is nothing to stop."""
-        self._stage, self._due = _Stage.OFF, None
         return self._end(now)
 
     # -- asking ---------------------------------------------------------------------------------------
@@ -211,9 +186,8 @@ class FeigBuffered(Host):
                     # Whether a lost answer was about reading or clearing: what was not cleared comes again.
                     self._ask(_Stage.READ, now)
 
-    def _give_up(self, cause: str = "timeout") -> None:
+    def _switch_off(self) -> None:
         self._stage, self._due = _Stage.OFF, None
-        self._fail(cause)
 
     # -- answers --------------------------------------------------------------------------------------
 
@@ -280,14 +254,8 @@ class FeigBuffered(Host):
                 self._rest(now)  # without a pause, a reader that answers nonsense would be asked without end
 
     def _identified(self, serial: str, now: int) -> None:
-        wrong = self._unexpected({"model": self._version.model, "serial": serial})
-        if wrong is not None:
-            self._fault("protocol", wrong)
-            self._give_up("wrong_device")
+        if not self._is_expected(self._version.model, serial, self._version.firmware):
             return
-        if self._announce:
-            self._announce = False
-            self._up(self._version.model, serial, self._version.firmware)
         self._clear("reset", "protocol")
         if self._notify:
             self._rest(now)
@@ -366,9 +334,3 @@ class FeigBuffered(Host):
                 self._told[channel] = tags
                 self._uncommitted[channel] = said
                 self._readings.append(TagsSeen(self.device, self._number(), channel, *said))
-
-    def _end(self, now: int) -> Step:
-        due = self._due
-        if due is not None and self._framer.pending:
-            due = min(due, self._last_byte + self._gap)
-        return self._step(now, due)

@@ -30,9 +30,9 @@ from drivers.feig import (
     multiplexer_data,
     response_framer,
 )
-from drivers.host import Host
+from drivers.framed import Framed
 from drivers.options import Options
-from drivers.readings import Reading, TagsSeen
+from drivers.readings import TagsSeen
 from drivers.telling import Teller
 
 
@@ -83,7 +83,7 @@ def _channels(item: Transponder, base: int) -> tuple[str, frozenset[int]]:
     return item.tag, frozenset(base + read.number for read in item.antennas)
 
 
-class FeigHost(Host):
+class FeigHost(Framed[Response]):
     """Conversation with one reader.
 
     Options: ``poll_ms`` from one inventory to the next; ``timeout_ms`` for one answer; ``gap_ms`` the silence
@@ -105,12 +105,9 @@ class FeigHost(Host):
         expect: Mapping[str, str] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(device, path, expect)
         given = Options(device, options or {})
+        super().__init__(device, path, expect, response_framer, given, retries=3)
         self._poll = given.milliseconds("poll_ms", 200)
-        self._timeout = given.milliseconds("timeout_ms", 500)
-        self._gap = given.milliseconds("gap_ms", 50)
-        self._retries = given.integer("retries", 3, 1, 100)
         settle = given.milliseconds("settle_ms", 1000)
         repeat = given.milliseconds("repeat_ms", 5000)
         self._address = given.integer("address", BROADCAST, 0, BROADCAST)
@@ -121,14 +118,9 @@ class FeigHost(Host):
         if self._outputs and not self._antennas:
             given.fault("outputs", list(self._outputs), "name the antennas behind which the multiplexers are")
         given.finish()
-        self._framer = response_framer(self.noise)
         self._stage = _Stage.OFF
-        self._due: int | None = None
-        self._last_byte = 0
         self._next_poll = 0
-        self._misses = 0
         self._version = SoftwareVersion(0, 0, 0, 0, 0, 0)
-        self._announce = True
         self._found: dict[str, frozenset[int]] = {}
         self._turn = 0
         self._teller = Teller(settle, repeat)
@@ -139,35 +131,6 @@ class FeigHost(Host):
         self._identify(now)
         return self._end(now)
 
-    def feed(self, data: bytes, now: int) -> Step:
-        """Bytes came from the reader, in any cut."""
-        self._last_byte = now
-        for frame in self._framer.feed(data):
-            self._take(frame, now)
-        return self._end(now)
-
-    def tick(self, now: int) -> Step:
-        """Give up an unfinished frame, repeat an unanswered request, or begin the next inventory."""
-        if self._framer.pending and now >= self._last_byte + self._gap:
-            for frame in self._framer.flush():
-                self._take(frame, now)
-        if self._due is not None and now >= self._due:
-            if self._stage is _Stage.IDLE:
-                self._inventory(now)
-            else:
-                self._missed(now)
-        return self._end(now)
-
-    def acknowledge(self, reading: Reading, now: int) -> Step:
-        """Host mode has no word for it: the reader buffers nothing."""
-        del reading
-        return self._end(now)
-
-    def stop(self, now: int) -> Step:
-        """Host mode leaves the reader quiet: it speaks only when asked."""
-        self._stage, self._due = _Stage.OFF, None
-        return self._end(now)
-
     # -- asking ---------------------------------------------------------------------------------------
 
     def _ask(self, stage: _Stage, now: int, data: bytes = b"") -> None:
@@ -175,6 +138,15 @@ class FeigHost(Host):
         self._stage = stage
         self._due = now + self._timeout
         self._send.append(Request(_COMMAND[stage], data, self._address, self._advanced).encode())
+
+    def _overdue(self, now: int) -> None:
+        if self._stage is _Stage.IDLE:
+            self._inventory(now)
+        else:
+            self._missed(now)
+
+    def _switch_off(self) -> None:
+        self._stage, self._due = _Stage.OFF, None
 
     def _identify(self, now: int) -> None:
         self._misses = 0
@@ -207,8 +179,7 @@ class FeigHost(Host):
         identifying = self._stage in (_Stage.VERSION, _Stage.SERIAL)
         limit = self._retries if identifying else 2 * self._retries
         if self._stage is _Stage.PROBE or self._misses > limit:
-            self._stage, self._due = _Stage.OFF, None
-            self._fail("timeout")
+            self._give_up()
         elif identifying:
             self._ask(self._stage, now, bytes((DEVICE_ID,)) if self._stage is _Stage.SERIAL else b"")
         elif self._misses == self._retries:
@@ -263,15 +234,8 @@ class FeigHost(Host):
                 self._inventoried(frame, now)
 
     def _identified(self, serial: str, now: int) -> None:
-        wrong = self._unexpected({"model": self._version.model, "serial": serial})
-        if wrong is not None:
-            self._fault("protocol", wrong)
-            self._stage, self._due = _Stage.OFF, None
-            self._fail("wrong_device")
+        if not self._is_expected(self._version.model, serial, self._version.firmware):
             return
-        if self._announce:
-            self._announce = False
-            self._up(self._version.model, serial, self._version.firmware)
         self._clear("reset", "protocol")
         self._misses = 0
         self._inventory(now)
@@ -359,9 +323,3 @@ class FeigHost(Host):
     def _tell_channel(self, channel: str, tags: frozenset[str], complete: bool, now: int) -> None:
         if self._teller.worth(channel, (tags, complete), now):
             self._readings.append(TagsSeen(self.device, self._number(), channel, tags, complete))
-
-    def _end(self, now: int) -> Step:
-        due = self._due
-        if due is not None and self._framer.pending:
-            due = min(due, self._last_byte + self._gap)
-        return self._step(now, due)

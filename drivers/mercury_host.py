@@ -13,11 +13,11 @@ from enum import Enum, auto
 
 from drivers.conversation import Step
 from drivers.errors import ConfigError, ProtocolError
-from drivers.host import Host
+from drivers.framed import Framed
 from drivers.mercury import GEN2, HALT, NO_FILTER, RUN, Opcode, Request, Response, Status, TagRead, Version
 from drivers.mercury import response_framer as framer
 from drivers.options import MS, Options
-from drivers.readings import Reading, TagsSeen
+from drivers.readings import TagsSeen
 from drivers.telling import Sightings, Teller
 
 REGIONS = {
@@ -52,7 +52,7 @@ class _Stage(Enum):
     READING = auto()
 
 
-class MercuryHost(Host):
+class MercuryHost(Framed[Response]):
     """Conversation with one module.
 
     Options: ``region`` (one of ``REGIONS``); ``antennas`` numbers in the order they are searched, each then a
@@ -74,12 +74,12 @@ class MercuryHost(Host):
         expect: Mapping[str, str] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(device, path, expect)
+        given = Options(device, options or {})
+        super().__init__(device, path, expect, framer, given, retries=2)
         if "serial" in self.expect:
             raise ConfigError(
                 f"{device}.expect.serial", self.expect["serial"], "a Mercury module tells none: remove it"
             )
-        given = Options(device, options or {})
         region = REGIONS[given.choice("region", "eu3", tuple(REGIONS))]
         antennas = given.numbers("antennas", 1, 15)
         power = given.integer("power", 0, 0, 4000)
@@ -87,10 +87,7 @@ class MercuryHost(Host):
         window = given.milliseconds("window_ms", 3000)
         self._backstop = given.milliseconds("backstop_ms", 30_000)
         self._silence = given.milliseconds("silence_ms", 3500)
-        self._timeout = given.milliseconds("timeout_ms", 500)
-        self._retries = given.integer("retries", 2, 1, 100)
         self._quiet = given.milliseconds("quiet_ms", 100)
-        self._gap = given.milliseconds("gap_ms", 50)
         settle = given.milliseconds("settle_ms", 1000)
         repeat = given.milliseconds("repeat_ms", 5000)
         given.finish()
@@ -105,13 +102,8 @@ class MercuryHost(Host):
         self._sightings = Sightings(window, [str(number) for number in antennas] or ["0"])
         self._trouble_over = window
         self._teller = Teller(settle, repeat)
-        self._framer = framer(self.noise)
         self._stage = _Stage.OFF
-        self._due: int | None = None
         self._asked: Request | None = None
-        self._announce = True
-        self._last_byte = 0
-        self._misses = 0
         self._drains = 0
         self._speed = -1
         self._to_baud: int | None = None
@@ -130,35 +122,11 @@ class MercuryHost(Host):
         self._begin(now)
         return self._end(now)
 
-    def feed(self, data: bytes, now: int) -> Step:
-        """Bytes came from the module, in any cut."""
-        self._last_byte = now
-        for frame in self._framer.feed(data):
-            self._take(frame, now)
-        self._tell(now)
-        return self._end(now)
-
-    def tick(self, now: int) -> Step:
-        """Give up an unfinished frame, go on when the line is silent, repeat, or look for the module."""
-        if self._framer.pending and now >= self._last_byte + self._gap:
-            for frame in self._framer.flush():
-                self._take(frame, now)
-        if self._due is not None and now >= self._due:
-            self._overdue(now)
-        self._tell(now)
-        return self._end(now)
-
-    def acknowledge(self, reading: Reading, now: int) -> Step:
-        """The module keeps nothing."""
-        del reading
-        return self._end(now)
-
     def stop(self, now: int) -> Step:
         """Leave it silent: the next host would find it deaf."""
         if self._stage is not _Stage.OFF:
             self._send.append(_HALT)
-        self._stage, self._due = _Stage.OFF, None
-        return self._end(now)
+        return super().stop(now)
 
     # -- asking ---------------------------------------------------------------------------------------
 
@@ -212,11 +180,10 @@ class MercuryHost(Host):
             self._to_baud = self._bauds[self._speed]
             self._begin(now)
         else:
-            self._give_up("timeout")
+            self._give_up()
 
-    def _give_up(self, cause: str) -> None:
+    def _switch_off(self) -> None:
         self._stage, self._due = _Stage.OFF, None
-        self._fail(cause)
 
     # -- answers --------------------------------------------------------------------------------------
 
@@ -250,15 +217,9 @@ class MercuryHost(Host):
                 self._configured(frame, now)
 
     def _identified(self, version: Version, now: int) -> None:
-        wrong = self._unexpected({"model": version.model})
-        if wrong is not None:
-            self._fault("protocol", wrong)
-            self._give_up("wrong_device")
+        if not self._is_expected(version.model, "", version.revision):
             return
         self._speed = -1
-        if self._announce:
-            self._announce = False
-            self._up(version.model, "", version.revision)
         self._ask(_Stage.BOOT, Request(Opcode.BOOT), now)
 
     def _configure(self, step: int, now: int) -> None:
@@ -328,15 +289,11 @@ class MercuryHost(Host):
             if self._teller.worth(channel, said, now):
                 self._readings.append(TagsSeen(self.device, self._number(), channel, *said))
         if self._sightings.silent_for(now) > self._backstop:
-            self._give_up("timeout")
+            self._give_up()
 
-    def _end(self, now: int) -> Step:
-        due = self._due
-        if due is not None and self._framer.pending:
-            due = min(due, max(now, self._last_byte + self._gap))
-        if due is not None and self._tell_at is not None and self._stage is _Stage.READING:
-            due = min(due, self._tell_at)
-        step = self._step(now, due)
+    def _end(self, now: int, *also: int | None) -> Step:
+        self._tell(now)
+        step = super()._end(now, *also, self._tell_at if self._stage is _Stage.READING else None)
         if self._to_baud is not None:
             step = Step(step.readings, step.send, step.deadline, step.failed, self._to_baud)
             self._to_baud = None

@@ -380,7 +380,7 @@ def test_options_are_all_checked_and_named() -> None:
         "tray0.pol_ms",
         "tray0.antennas",
     }
-    assert "'fast'" in str(caught.value)
+    assert any("'fast'" in str(fault) for fault in faults)
     with pytest.raises(ConfigError, match="expect one of model, serial"):
         FeigHost("tray0", expect={"colour": "red"})
 
