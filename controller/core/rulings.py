@@ -9,7 +9,7 @@ from controller.core.facts import Declared, Finished, Kind, Shown
 from controller.core.floor import button
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import acting, dealing, paying, showdown
+from controller.core.rules import dealing, paying, showdown, turns
 from controller.core.rules.ultimate import ruling as ultimate
 from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand, Incident
@@ -67,7 +67,7 @@ def rule(out: Out, command: Command) -> None:
         elif ruling in ("call", "complete_raise"):
             to = None if ruling == "call" else incident.facts["min_to"]
             kind: Kind = "call" if ruling == "call" else "raise"
-            acting.declare(out, Declared(kind, incident.facts["seat"], to, basis="attested"))
+            turns.declare(out, Declared(kind, incident.facts["seat"], to, basis="attested"))
         elif incident.kind == "payout_differs" and ruling == "stands":
             paying.finished(out, Finished(basis="attested"))
         else:

@@ -104,7 +104,7 @@ class Session:
         out = self.out
         match fact:
             case Declared():
-                acting.declare(out, fact)
+                turns.declare(out, fact)
             case CardCame():
                 self._card(fact)
             case CardDoubtful():

@@ -1,13 +1,13 @@
-"""Decisions: fold, check, call, bet, raise. A decision is accepted as it is, or refused and nothing changes."""
+"""What becomes of a decision: it is accepted as it is, or refused and nothing changes."""
 
 from dataclasses import replace
 from typing import Any
 
 from controller.core.facts import Basis, Declared, Kind, Sources, StakePlaced
 from controller.core.out import Out
-from controller.core.rules import betting, dealing, judging, sentences, showdown, turns
+from controller.core.rules import betting, dealing, sentences, showdown
 from controller.core.rules.betting import Bounds
-from controller.core.state import Early, Hand
+from controller.core.state import Hand
 
 
 def allowed(bounds: Bounds) -> list[dict[str, Any]]:
@@ -21,59 +21,6 @@ def allowed(bounds: Bounds) -> list[dict[str, Any]]:
     return kinds
 
 
-def declare(out: Out, fact: Declared) -> None:
-    """A seat's decision, keyed or sensed (HR-11.7, HR-12.4-12.6, RS-3.3, RS-4.4)."""
-    hand = out.state.hand
-    if hand is None:
-        showdown.refuse(out, fact.kind, fact.seat, "no hand is being played", fact.evidence)
-        return
-    if out.state.held is not None:
-        _refuse(out, hand, fact, "held", incident=out.state.held.id)
-        return
-    if fact.kind == "fold" and (hand.phase == "showdown" or (hand.phase == "board" and hand.must_show)):
-        _muck(out, hand, fact)
-        return
-    bounds = betting.bounds(hand, out.setup.profile)
-    if bounds is None or hand.phase != "bet":
-        if hand.phase == "deal":
-            _refuse(out, hand, fact, "before_deal_ends")
-        else:
-            showdown.refuse(out, fact.kind, fact.seat, f"no decision is due ({hand.phase})", fact.evidence)
-        return
-    if fact.seat is not None and fact.seat != bounds.seat:
-        turns.out_of_turn(out, hand, fact, bounds)
-        return
-    judged = judging.judge(hand, fact, bounds)
-    early = turns.unbound(hand, bounds.seat, judged)
-    if judged.problem is not None:
-        _refuse(out, hand, fact, judged.problem, bounds)
-    elif early is not None:
-        _refuse(out, hand, fact, "bound", bounds, bound=sentences.tried(early.kind, early.to))
-    else:
-        _accept(out, hand, fact, bounds, judged.kind, judged.to)
-
-
-def declare_early(out: Out, hand: Hand, seat: int, early: Early) -> None:
-    """The turn has come to a seat whose chips lie there already: they count now (CM-15)."""
-    bounds = betting.bounds(hand, out.setup.profile)
-    assert bounds is not None
-    fact = Declared("call" if early.to <= hand.level else "raise", seat, early.to, basis="derived")
-    judged = judging.judge(hand, fact, bounds)
-    if judged.problem is not None:
-        _refuse(out, hand, fact, judged.problem, bounds)
-    else:
-        _accept(out, hand, fact, bounds, judged.kind, judged.to, read_as="CM-15")
-
-
-def _muck(out: Out, hand: Hand, fact: Declared) -> None:
-    waiting = [seat for seat in showdown.order(hand) if seat not in hand.shown]
-    seat = fact.seat if fact.seat is not None else (waiting[0] if waiting else None)
-    if seat is None or seat not in hand.live:
-        showdown.refuse(out, "fold", seat, "no hand of this seat is waiting to be shown", fact.evidence)
-        return
-    showdown.mucked(out, seat, fact.evidence)
-
-
 def accept_sensed(
     out: Out, hand: Hand, fact: StakePlaced, kind: Kind, read_as: str | None, to: int | None = None
 ) -> None:
@@ -85,10 +32,10 @@ def accept_sensed(
         to = hand.bet.get(fact.seat, 0) + bounds.call if kind == "call" else fact.total
     told = Declared(kind if spoken is None else spoken.kind, fact.seat, None if spoken is None else spoken.to)
     told = replace(told, basis=fact.basis, evidence=fact.evidence)
-    _accept(out, hand, told, bounds, kind, to, movements=fact.movements, read_as=read_as)
+    accept(out, hand, told, bounds, kind, to, movements=fact.movements, read_as=read_as)
 
 
-def _accept(
+def accept(
     out: Out,
     hand: Hand,
     fact: Declared,
@@ -99,6 +46,7 @@ def _accept(
     movements: int = 1,
     read_as: str | None = None,
 ) -> None:
+    """``action.taken``: ``kind`` up to ``to``, the seat's total for the round, as the decision of the seat to act."""
     seat = bounds.seat
     bet, stack, before_step = hand.bet.get(seat, 0), hand.stack[seat], hand.step
     added = to - bet
@@ -174,7 +122,7 @@ def _emit(out: Out, hand: Hand, data: dict[str, Any], basis: Basis, evidence: So
         dealing.close_round(out, hand)
 
 
-def _refuse(out: Out, hand: Hand, fact: Declared, key: str, bounds: Bounds | None = None, **more: object) -> None:
+def refuse(out: Out, hand: Hand, fact: Declared, key: str, bounds: Bounds | None = None, **more: object) -> None:
     """``action.refused``, and the breach behind it where a rule forbids the entry. Nothing else changes."""
     may = allowed(bounds) if bounds is not None else []
     rules = out.rules(key)

@@ -1,15 +1,68 @@
-"""Who acts when it is not their turn, and what follows by itself when it is (CM-15, HR-A12; rules.md 9.2)."""
+"""Whose turn it is: decisions in turn and out of turn, and what follows by itself (CM-15, HR-A12; rules.md 9.2)."""
 
 from typing import Any
 
 from controller.core import incidents
 from controller.core.facts import Declared
 from controller.core.out import Out
-from controller.core.rules import acting, betting, sentences
+from controller.core.rules import acting, betting, judging, sentences, showdown
 from controller.core.rules.betting import Bounds
 from controller.core.rules.button import clockwise_from
 from controller.core.rules.judging import Judged
 from controller.core.state import Early, Hand
+
+
+def declare(out: Out, fact: Declared) -> None:
+    """A seat's decision, keyed or sensed (HR-11.7, HR-12.4-12.6, RS-3.3, RS-4.4)."""
+    hand = out.state.hand
+    if hand is None:
+        showdown.refuse(out, fact.kind, fact.seat, "no hand is being played", fact.evidence)
+        return
+    if out.state.held is not None:
+        acting.refuse(out, hand, fact, "held", incident=out.state.held.id)
+        return
+    if fact.kind == "fold" and (hand.phase == "showdown" or (hand.phase == "board" and hand.must_show)):
+        _muck(out, hand, fact)
+        return
+    bounds = betting.bounds(hand, out.setup.profile)
+    if bounds is None or hand.phase != "bet":
+        if hand.phase == "deal":
+            acting.refuse(out, hand, fact, "before_deal_ends")
+        else:
+            showdown.refuse(out, fact.kind, fact.seat, f"no decision is due ({hand.phase})", fact.evidence)
+        return
+    if fact.seat is not None and fact.seat != bounds.seat:
+        out_of_turn(out, hand, fact, bounds)
+        return
+    judged = judging.judge(hand, fact, bounds)
+    early = unbound(hand, bounds.seat, judged)
+    if judged.problem is not None:
+        acting.refuse(out, hand, fact, judged.problem, bounds)
+    elif early is not None:
+        acting.refuse(out, hand, fact, "bound", bounds, bound=sentences.tried(early.kind, early.to))
+    else:
+        acting.accept(out, hand, fact, bounds, judged.kind, judged.to)
+
+
+def declare_early(out: Out, hand: Hand, seat: int, early: Early) -> None:
+    """The turn has come to a seat whose chips lie there already: they count now (CM-15)."""
+    bounds = betting.bounds(hand, out.setup.profile)
+    assert bounds is not None
+    fact = Declared("call" if early.to <= hand.level else "raise", seat, early.to, basis="derived")
+    judged = judging.judge(hand, fact, bounds)
+    if judged.problem is not None:
+        acting.refuse(out, hand, fact, judged.problem, bounds)
+    else:
+        acting.accept(out, hand, fact, bounds, judged.kind, judged.to, read_as="CM-15")
+
+
+def _muck(out: Out, hand: Hand, fact: Declared) -> None:
+    waiting = [seat for seat in showdown.order(hand) if seat not in hand.shown]
+    seat = fact.seat if fact.seat is not None else (waiting[0] if waiting else None)
+    if seat is None or seat not in hand.live:
+        showdown.refuse(out, "fold", seat, "no hand of this seat is waiting to be shown", fact.evidence)
+        return
+    showdown.mucked(out, seat, fact.evidence)
 
 
 def out_of_turn(out: Out, hand: Hand, fact: Declared, bounds: Bounds) -> None:
@@ -73,7 +126,7 @@ def follow(out: Out) -> None:
         if seat in hand.leaving:
             acting.fold(out, hand, seat, "derived", (), read_as=next(iter(out.rules("leave_in_hand")), None))
         elif early is not None and early.sensed:
-            acting.declare_early(out, hand, seat, early)
+            declare_early(out, hand, seat, early)
             if out.state.hand is hand and hand.to_act == seat:
                 return  # it does not fit any more: a person sorts it out
         else:
