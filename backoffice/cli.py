@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from backoffice.errors import Forged, OfficeError, UsageError
-from backoffice.store import Pin, Store, open_store
+from backoffice.opening import open_store
+from backoffice.store import Pin, Store
 from backoffice.verifying import heads, source_of, table_name, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.errors import ContractError

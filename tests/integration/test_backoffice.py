@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from backoffice.errors import Forged
+from backoffice.opening import open_store
 from backoffice.reader import Reader
-from backoffice.store import Pin, SqliteStore, Store, open_store
+from backoffice.sqlite import SqliteStore
+from backoffice.store import Pin, Store
 from backoffice.verifying import heads, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.envelope import withheld
