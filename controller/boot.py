@@ -17,6 +17,8 @@ from controller.errors import LocalError
 from controller.settings import Settings
 
 UNKNOWN_BOOT = "unknown"
+REMEMBERING = ("shoe", "camera")
+"""Drivers of devices that keep what they tell until it is acknowledged."""
 
 
 def boot_id() -> str:
@@ -122,11 +124,11 @@ def _profile(was: Mapping[str, Any]) -> str:
 def device_options(
     driver: str, given: Mapping[str, Any], last_card: int | None, serial: str | None = None
 ) -> dict[str, Any]:
-    """A device's options. A shoe is told which cards are on record: it may have missed our last acknowledgement.
+    """A device's options. Shoe and camera are told what is on record: they may have missed our last acknowledgement.
 
-    ``serial``: the shoe that told them; the cards of another one are all new.
+    ``serial``: the device that told it; what another one tells is all new.
     """
-    if driver != "shoe" or last_card is None:
+    if driver not in REMEMBERING or last_card is None:
         return dict(given)
     whose = {"committed_serial": serial} if serial not in (None, "", "-") else {}
     return {**given, "committed": last_card, **whose}

@@ -24,7 +24,9 @@ class CameraHost(Host):
     Options: ``unread`` regions whose faces may not be read (a shoe, where closed cards stay unread);
     ``timeout_ms`` for one answer; ``ping_ms`` of silence until the camera is asked for a sign of life;
     ``resend_ms`` between two requests for the same missing sighting; ``retries`` unanswered requests until the
-    link is given up; ``gap_ms`` the silence after which an unfinished frame is given up.
+    link is given up; ``gap_ms`` the silence after which an unfinished frame is given up; ``committed`` the
+    ``sequence`` of the newest sighting that is on record, and ``committed_serial`` the camera that told it: what it
+    sends again up to that one is confirmed and not delivered.
 
     ``CardSighted.sequence`` is ``boot << 32 | sequence`` and unique for the life of a camera.
     """
@@ -48,7 +50,10 @@ class CameraHost(Host):
         self._resend = given.milliseconds("resend_ms", 250)
         self._retries = given.integer("retries", 5, 1, 100)
         self._gap = given.milliseconds("gap_ms", 50)
+        committed = given.integer("committed", 0, 0, (1 << 64) - 1)
+        self._whose = given.text("committed_serial")
         given.finish()
+        self._memory = divmod(committed, 1 << 32)
         self._framer = camera.framer(self.noise)
         self._boot = 0
         self._next = 1
@@ -199,8 +204,10 @@ class CameraHost(Host):
         if not known:
             if self._boot and not self._announce:
                 self._fault("reset", f"the camera restarted (power-up {hello.boot}, before it {self._boot})")
-            self._boot, self._next = hello.boot, hello.oldest
-            self._durable = hello.oldest - 1
+            boot, recorded = self._memory if self._whose in ("", hello.serial) else (0, 0)
+            self._boot = hello.boot
+            self._durable = max(hello.oldest - 1, recorded if boot == hello.boot else 0)
+            self._next = self._durable + 1
             self._confirmed.clear()
         elif hello.oldest > self._next:
             # Another host has confirmed sightings that never came here.
@@ -212,6 +219,8 @@ class CameraHost(Host):
             return
         self._ready, self._misses = True, 0
         self._due = now + self._ping
+        if not known and self._durable >= hello.oldest:
+            self._confirm()
         if self._announce:
             self._announce = False
             self._up(hello.model, hello.serial, hello.firmware)

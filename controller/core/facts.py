@@ -103,6 +103,39 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Exposed:
+    """A closed card of a seat lies face up while the hand is played (I-1, I-3)."""
+
+    seat: int
+    card: str = field(repr=False)
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SightDiffers:
+    """A second witness goes on naming a card at a place where the table's own devices have another, or none (I-18).
+
+    ``place``: ``board`` ``seat``, or ``shoe`` for a card that left it and lies nowhere.
+    """
+
+    place: str
+    card: str = field(repr=False)
+    seat: int | None = None
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CardsNamed:
+    """Common cards that lie open and that nobody had read are these, in the order in which they came."""
+
+    cards: tuple[str, ...] = field(repr=False)
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """Chips are pushed and cards collected (DONE). ``stacks`` as in ``HandAttested``."""
 
@@ -263,6 +296,9 @@ Fact = (
     | CountsDiffer
     | HandAttested
     | Shown
+    | CardsNamed
+    | Exposed
+    | SightDiffers
     | Finished
     | Announced
     | Pushed

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from controller.core.facts import Called, CardCame, CountsDiffer, Sources
+from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
 from controller.core.out import Out
 from controller.core.state import Hand
 
@@ -130,6 +130,34 @@ def unsure_card(out: Out, slot: int, place: str, seat: int | None, evidence: Sou
         seats=() if seat is None else (seat,),
         facts={"slot": slot, "place": place},
         evidence=evidence,
+    )
+
+
+def card_conflict(out: Out, fact: SightDiffers) -> None:
+    """Two devices name different cards (I-18): play waits until a person has looked, for open cards speak.
+
+    A common card that only the witness sees can be named by that person; else what the table's devices read stands,
+    or the hand is void.
+    """
+    hand = out.state.hand
+    place = {"place": fact.place, "seat": fact.seat}
+    if hand is None:
+        return
+    if any(i.kind == "card_conflict" and place.items() <= i.facts.items() for i in out.state.incidents.values()):
+        return
+    room = fact.place == "board" and len(hand.board) < 5
+    open_one(
+        out,
+        "I-18",
+        "card_conflict",
+        "card_conflict",
+        holds="hand",
+        proposed="name_card" if room else "as_read",
+        alternatives=("as_read", "void") if room else ("void",),
+        seats=() if fact.seat is None else (fact.seat,),
+        facts=place | {"slot": None},
+        evidence=fact.evidence,
+        secret={"card": fact.card},
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from controller.core import incidents, system
 from controller.core.cards import CARDS
 from controller.core.errors import BadCommand
-from controller.core.facts import Declared, Finished, Kind, Shown
+from controller.core.facts import CardCame, Declared, Finished, Kind, Shown
 from controller.core.floor import button
 from controller.core.inputs import Command
 from controller.core.out import Out
@@ -14,7 +14,7 @@ from controller.core.rules.ultimate import ruling as ultimate
 from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand, Incident
 
-OUTCOMES = dict.fromkeys(("redeal_street", "name_card", "play_on", "back_up", "scramble"), "resumed")
+OUTCOMES = dict.fromkeys(("redeal_street", "name_card", "play_on", "back_up", "scramble", "as_read"), "resumed")
 OUTCOMES |= dict.fromkeys(incidents.AGAINST_AWARD.values(), "corrected")
 
 
@@ -70,6 +70,8 @@ def rule(out: Out, command: Command) -> None:
             turns.declare(out, Declared(kind, incident.facts["seat"], to, basis="attested"))
         elif incident.kind == "payout_differs" and ruling == "stands":
             paying.finished(out, Finished(basis="attested"))
+        elif incident.kind == "card_conflict" and incident.facts["seat"] is not None:
+            _shown_as_read(out, hand, incident.facts["seat"])
         else:
             dealing.open_street(out, hand)
 
@@ -137,8 +139,19 @@ def _give_up(out: Out, hand: Hand, incident: Incident, ruling: str, by: dict[str
         out.emit("play", "hand.redealt", hand.id, data)
 
 
+def _shown_as_read(out: Out, hand: Hand, seat: int) -> None:
+    """The cards that lie open are those that the table's devices read (I-18): a hand that is due is tabled as such."""
+    if hand.phase == "showdown" and seat not in hand.shown:
+        showdown.shown(out, Shown(seat, basis="attested"))
+    else:
+        dealing.open_street(out, hand)
+
+
 def _name_card(out: Out, hand: Hand, incident: Incident, card: str) -> None:
     slot, place = incident.facts["slot"], incident.facts["place"]
+    if slot is None:  # it lies on the board, and no device of the table has read it (I-18)
+        dealing.card(out, CardCame("board", card, basis="attested"), None)
+        return
     seat = hand.slots[slot].seat
     opened: dict[str, Any] = {"slot": slot, "place": place, "card": card, "named": True}
     if place == "board":

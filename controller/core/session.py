@@ -12,6 +12,7 @@ from controller.core.facts import (
     CountsDiffer,
     Declared,
     Fact,
+    Exposed,
     Finished,
     HandAttested,
     Pushed,
@@ -19,6 +20,7 @@ from controller.core.facts import (
     Refused,
     Shown,
     StakePlaced,
+    SightDiffers,
     Tipped,
     TrayCounted,
     Undone,
@@ -27,7 +29,19 @@ from controller.core.floor import drawing
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.records import Record
-from controller.core.rules import acting, betting, dealing, due, paying, showdown, stakes, starting, turns
+from controller.core.rules import (
+    acting,
+    betting,
+    dealing,
+    due,
+    exposing,
+    naming,
+    paying,
+    showdown,
+    stakes,
+    starting,
+    turns,
+)
 from controller.core.rules.betting import Bounds
 from controller.core.rules.due import Due
 from controller.core.rules.ultimate import judge as ultimate
@@ -120,6 +134,12 @@ class Session:
             case Shown():
                 showdown.shown(out, fact)
             case Finished():
+            case CardsNamed():
+                naming.named(out, fact)
+            case Exposed():
+                exposing.sighted(out, fact)
+            case SightDiffers():
+                incidents.card_conflict(out, fact)
                 self._finish(fact)
             case Announced():
                 paying.announced(out, fact)

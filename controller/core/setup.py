@@ -3,7 +3,7 @@
 Everything here is frozen and validated by the shell (``controller.settings``); the core trusts it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -150,3 +150,33 @@ class Setup:
     software: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({"version": "0", "sha256": ""}))
     shift: str = "1"
     test: bool = False
+    closed_cards: Literal["read", "unread"] = "read"
+    """Whether sensors may read a card before it lies face up; where not, they tell only that one lies there."""
+
+    @property
+    def unread(self) -> bool:
+        """Whether closed cards are not read at all."""
+        return self.closed_cards == "unread"
+
+    def open_channels(self, places: Collection[str]) -> dict[str, frozenset[str]]:
+        """By device, its channels that watch these places; every device whose readings could name a card is there."""
+        return {
+            device.name: frozenset(channel for channel, place in device.places.items() if place in places)
+            for device in self.devices
+            if device.kind in ("reader", "shoe")
+        }
+
+    @property
+    def watched_by_readers(self) -> dict[tuple[str, str], str]:
+        """The place of each channel, by device and channel, of all devices but cameras."""
+        own = [device for device in self.devices if device.kind != "camera"]
+        return {(device.name, channel): place for device in own for channel, place in device.places.items()}
+
+    @property
+    def seen_by_cameras_alone(self) -> frozenset[str]:
+        """The places that cameras watch and nothing else reads; a shoe reads every card that comes out of it."""
+        own = {place for device in self.devices if device.kind != "camera" for place in device.places.values()}
+        if self.kind == "shoe" and any(device.kind == "shoe" for device in self.devices):
+            own |= {"shoe", "board", "burn"}
+        watched = {place for device in self.devices if device.kind == "camera" for place in device.places.values()}
+        return frozenset(watched - own)

@@ -65,6 +65,8 @@ def flood(out: Out, device: str, ignored: int | None = None) -> None:
 
 def _needed(out: Out, info: DeviceInfo) -> bool:
     """Whether the table cannot be followed without this device: the tray alone may be counted later."""
+    if info.kind == "camera":  # a second witness, unless nothing else sees cards come there
+        return not {"board", "shoe"}.isdisjoint(out.setup.seen_by_cameras_alone & set(info.places.values()))
     antennas = out.setup.kind == "rfid" and any(place != "tray" for place in info.places.values())
     return info.kind in NEEDED or antennas
 

@@ -11,11 +11,14 @@ from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.rules import acting
 from controller.core.rules.ultimate import judge as ultimate
+from controller.core.sensing.doubles import Doubles
 from controller.core.sensing.flood import Floods
 from controller.core.sensing.rfid_table import RfidTable
 from controller.core.sensing.shoe_table import ShoeTable
 from controller.core.sensing.ultimate_rfid import UltimateRfid
 from controller.core.sensing.ultimate_shoe import UltimateShoe
+from controller.core.sensing.whereabouts import MS
+from controller.core.sensing.witnessed import Primary, Witnessed
 from controller.core.session import Session
 from controller.core.setup import Setup
 from controller.core.state import State
@@ -28,6 +31,7 @@ from drivers.readings import (
     DeviceUp,
     KeyPressed,
     Reading,
+    TagsSeen,
 )
 
 REFUSALS = frozenset({"action.refused", "bet.refused"})
@@ -46,11 +50,17 @@ class Sensing(Protocol):
         """When ``tick`` is next due."""
 
 
-def _sensing(setup: Setup) -> Sensing:
+def _primary(setup: Setup) -> Primary:
     """The sensing of a table by its kind and its game."""
     if setup.profile.game == "ultimate":
         return UltimateRfid(setup) if setup.kind == "rfid" else UltimateShoe(setup)
     return RfidTable(setup) if setup.kind == "rfid" else ShoeTable(setup)
+
+
+def _witnessed(setup: Setup, primary: Primary) -> Sensing:
+    """The same, with what other devices say of the same acts."""
+    witnesses = ("camera", "shoe") if setup.kind == "rfid" else ("camera",)
+    return Witnessed(setup, primary) if any(device.kind in witnesses for device in setup.devices) else primary
 
 
 class Table:
@@ -59,8 +69,10 @@ class Table:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.session = Session(setup)
-        self._sensing: Sensing = _sensing(setup)
+        self._primary = _primary(setup)
+        self._sensing = _witnessed(setup, self._primary)
         self._floods = Floods()
+        self._doubles = Doubles(setup.timing.chip_absent_ms * MS, {*setup.deck.tags, *setup.chipset.tags})
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -79,6 +91,14 @@ class Table:
     def deadline(self) -> int | None:
         """When the core next needs a ``Tick``, in monotonic ns, or ``None``."""
         return min((at for at in (self._sensing.deadline(), self._floods.deadline()) if at is not None), default=None)
+
+    def open_channels(self) -> tuple[dict[str, frozenset[str]], bool]:
+        """By device, the channels where cards lie face up now and may be read; and whether a hand is played.
+
+        What a house wants to be told of closed cards is the shell's to see to: see ``drivers.veil``.
+        """
+        seats = self._primary.open_places() if isinstance(self._primary, RfidTable) else frozenset()
+        return self.setup.open_channels(seats | {"board"}), self.session.state.play is not None
 
     def feed(self, inp: Input) -> list[Record]:
         """Take one input and return what it led to.
@@ -112,6 +132,9 @@ class Table:
             return  # sent again because its acknowledgement got lost; it is on record already
         if isinstance(reading, KeyPressed) and self._floods.ignores(reading.device, at):
             return
+        if isinstance(reading, TagsSeen | DeviceLost):
+            for news in self._doubles.heard(reading, at):
+                self._contradicted(news, at)
         before = len(self.session.out.records)
         for fact in self._sensing.feed(reading, at, self.session.state):
             self.session.judge(fact)
@@ -127,6 +150,15 @@ class Table:
             system.device(self.session.out, reading)
         elif isinstance(reading, DeviceConflict):
             conflict(self.session.out, reading)
+
+    def _contradicted(self, news: DeviceConflict | DeviceCleared, at: int) -> None:
+        """Two devices have the same tag, or have it no longer: what they watch is not believed meanwhile."""
+        for fact in self._sensing.feed(news, at, self.session.state):
+            self.session.judge(fact)
+        if isinstance(news, DeviceConflict):
+            conflict(self.session.out, news, "one_tag_on_two_devices")
+        else:
+            system.device(self.session.out, news)
 
     def _missing(self) -> list[dict[str, Any]]:
         """What is missing before the table opens or the next hand begins, with the rules that ask for it."""

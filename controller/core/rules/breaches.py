@@ -39,6 +39,8 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
     "fouled_deck": {"HR": ("HR-8.1", "CM-12"), "RS": ("CM-12",)},
     "foreign_card": {"HR": ("HR-8.1", "CM-11"), "RS": ("CM-11",)},
     "unsure_card": {"HR": ("HR-19.1",), "RS": ("RS-6.2",)},
+    "card_conflict": {"HR": ("HR-19.1",), "RS": ("RS-6.2",)},
+    "card_exposed_by_player": {"HR": ("HR-11.5",), "RS": ("RS-2.4",)},
     "misdeal": {"HR": ("HR-22.1", "CM-11"), "RS": ("CM-11",)},
     "person_called": {"HR": ("HR-22.1", "CM-23"), "RS": ("CM-23",)},
     "no_burn": {"HR": ("HR-12.1", "CM-9"), "RS": ("RS-A1", "CM-9")},

@@ -48,6 +48,8 @@ BG: dict[str, Ids] = {
     "fouled_deck": ("BG-1.1", "CM-12"),
     "foreign_card": ("BG-1.1", "CM-11"),
     "unsure_card": ("BG-5.28",),
+    "card_conflict": ("BG-5.28",),
+    "card_exposed_by_player": ("BG-3.3",),
     "misdeal": ("CM-11",),
     "person_called": ("CM-23",),
     "no_burn": ("BG-5.14", "CM-9"),

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from controller.core.facts import Evidence, TrayCounted
 from controller.core.setup import Chipset
+from controller.core.state import Hand
 
 
 def value(chipset: Chipset, tags: Collection[str]) -> int:
@@ -19,3 +20,12 @@ def tray_count(chipset: Chipset, tags: Collection[str], source: Evidence) -> Tra
     unknown = tuple(sorted(tag for tag in tags if tag not in chipset.tags))
     counts = tuple((d.value, known[d.id]) for d in chipset.denominations if known[d.id])
     return TrayCounted(counts, unknown, evidence=(source,))
+
+
+def after_award(hand: Hand) -> dict[int, int | None]:
+    """The stack that each seat of the hand should have once the pots are pushed; ``None`` where it is not known."""
+    won: dict[int, int] = dict.fromkeys(hand.order, 0)
+    for pot in hand.pots:
+        for winner in pot["winners"]:
+            won[winner["seat"]] += winner["amount"]
+    return {seat: None if (stack := hand.stack[seat]) is None else stack + won[seat] for seat in hand.order}

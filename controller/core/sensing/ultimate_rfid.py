@@ -64,7 +64,9 @@ class UltimateRfid:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._timing = setup.timing
-        self._watched = {(d.name, channel): place for d in setup.devices for channel, place in d.places.items()}
+        self._watched = setup.watched_by_readers
+        self._tags = {card: tag for tag, card in setup.deck.tags.items()}
+        self.sighted: set[str] = set()
         self._spots = {f"box:{box}:{spot}": Lying(box, spot) for box in range(1, setup.seats + 1) for spot in SPOTS}
         self._where = Whereabouts(setup.timing.debounce_ms * MS, self._absent)
         self._keys: dict[str, Keys] = {}
@@ -161,6 +163,14 @@ class UltimateRfid:
     def _follow(self, state: State) -> None:
         """With a round's beginning and end, what lies on the spots is known: it is told again when it changes."""
         coup = state.table.coup
+    def also(self, since: int, fact: Fact) -> None:
+        """See ``witnessed.Primary``."""
+        self._later.append((since, fact))
+
+    def has(self, card: str, place: str | None = None) -> bool:
+        """See ``witnessed.Primary``."""
+        return self._where.sees(self._tags.get(card, ""), place)
+
         name = coup.id if coup is not None else ""
         if name == self._round.id:
             return
@@ -328,7 +338,7 @@ class UltimateRfid:
         """The cards are gone from their places: the dealer is done, once no chips move and nothing is held."""
         coup = state.table.coup
         held = any(i.hand == coup.id for i in state.incidents.values()) if coup is not None else True
-        lie = any(self._where.holds(place) for place in self._card_places() if place not in GONE_TO)
+        lie = self.sighted or any(self._where.holds(place) for place in self._card_places() if place not in GONE_TO)
         if coup is None or coup.phase != "settle" or held or lie or self._later or not self._at_rest():
             self._round.clear_since = None
             return []

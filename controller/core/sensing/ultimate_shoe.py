@@ -22,6 +22,23 @@ class UltimateShoe:
         """Let time pass up to ``at`` (monotonic ns)."""
         return ultimate_keys.read(self._table.tick(at, state))
 
+    @property
+    def sighted(self) -> set[str]:
+        """See ``witnessed.Primary``."""
+        return self._table.sighted
+
+    @sighted.setter
+    def sighted(self, places: set[str]) -> None:
+        self._table.sighted = places
+
+    def also(self, since: int, fact: Fact) -> None:
+        """See ``witnessed.Primary``."""
+        self._table.also(since, fact)
+
+    def has(self, card: str, place: str | None = None) -> bool:
+        """See ``witnessed.Primary``."""
+        return self._table.has(card, place)
+
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
         return self._table.deadline()

@@ -141,9 +141,21 @@ class Whereabouts:
                 times.append(tag.missing_since + self.absent_ns(name, tag.place))
         return min(times, default=None)
 
+    def prune(self, prefix: str) -> None:
+        """Forget what lies nowhere, of all names that begin like this."""
+        for name in [name for name, tag in self.tags.items() if name.startswith(prefix)]:
+            if self.tags[name].place is None and self.tags[name].coming is None:
+                del self.tags[name]
+
     def at(self, place: str) -> frozenset[str]:
         """The tags that rest at a place."""
         return frozenset(self._resting.get(place, ()))
+
+    def sees(self, name: str, place: str | None) -> bool:
+        """Whether a tag rests at a place, or is just arriving there; with no place: anywhere."""
+        tag = self.tags.get(name)
+        where = () if tag is None else [at for at in (tag.place, tag.coming) if at is not None]
+        return place in where if place is not None else bool(where)
 
     def holds(self, place: str) -> bool:
         """Whether anything rests at a place."""
