@@ -12,6 +12,7 @@ from drivers.conversation import Conversation, Step
 from drivers.errors import DeviceError
 from drivers.framing import Noise
 from drivers.readings import DeviceFault, DeviceLost, DeviceUp, Reading, TagsSeen
+from drivers.veil import Veil
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DeviceError)
 """What a conversation raises when bytes come that its author did not foresee: it must not end the process."""
@@ -21,13 +22,15 @@ class Attendant:
     """Stands beside a conversation and tells a device's story without gaps.
 
     The readings of a device are numbered densely across reconnects. A loss is told once, however many
-    attempts fail after it, and a return with the number of the attempt that succeeded.
+    attempts fail after it, and a return with the number of the attempt that succeeded. With a ``veil`` closed cards
+    are not named, whatever the driver has heard.
     """
 
-    def __init__(self, device: str, path: str, conversation: Conversation) -> None:
+    def __init__(self, device: str, path: str, conversation: Conversation, veil: Veil | None = None) -> None:
         self._device = device
         self._path = path
         self._conversation = conversation
+        self._veil = veil
         self._reading = 0
         self._attempt = 0
         self._told_lost = False
@@ -41,19 +44,26 @@ class Attendant:
     def opened(self, now: int) -> Step:
         """The link is open: the conversation begins."""
         self._conflicts.forget()
-        return self._guarded(lambda: self._conversation.start(now))
+        if self._veil is not None:
+            self._veil.opened()
+        return self._guarded(lambda: self._conversation.start(now), now)
 
     def received(self, data: bytes, now: int) -> Step:
         """Bytes, or one report, came."""
-        return self._guarded(lambda: self._conversation.feed(data, now))
+        return self._guarded(lambda: self._conversation.feed(data, now), now)
 
     def due(self, now: int) -> Step:
         """The deadline of the last step passed."""
-        return self._guarded(lambda: self._conversation.tick(now))
+        return self._guarded(lambda: self._conversation.tick(now), now)
 
     def acknowledge(self, reading: Reading, now: int) -> Step:
         """The outcome of ``reading`` is durable. Taken at any time, also while the device is away."""
-        return self._guarded(lambda: self._conversation.acknowledge(reading, now))
+        return self._guarded(lambda: self._conversation.acknowledge(reading, now), now)
+
+    def lift(self, open_: frozenset[str], *, playing: bool) -> tuple[Reading, ...]:
+        """Cards lie face up on these channels now: see ``Veil.lift``. Returns what is to be told anew."""
+        readings = self._veil.lift(open_, playing=playing) if self._veil is not None else ()
+        return tuple(self._stamped(reading) for reading in readings)
 
     def noise(self) -> dict[str, int]:
         """What was not good on the link so far: ``crc``, ``resync``, ``dropped``, ``timeouts``."""
@@ -63,17 +73,19 @@ class Attendant:
     def leave(self, now: int) -> Step:
         """The link will be closed on purpose."""
         self.up = False
-        return self._guarded(lambda: self._conversation.stop(now))
+        return self._guarded(lambda: self._conversation.stop(now), now)
 
     def lost(self, cause: str) -> Step:
         """The link could not be opened, or is gone. Told once until the device is up again."""
         self.up = False
+        if self._veil is not None:
+            self._veil.opened()
         if self._told_lost:
             return Step()
         self._told_lost = True
         return Step((DeviceLost(self._device, self._next(), cause, self._path, max(1, self._attempt)),))
 
-    def _guarded(self, call: Callable[[], Step]) -> Step:
+    def _guarded(self, call: Callable[[], Step], now: int) -> Step:
         try:
             step = call()
         except _UNFORESEEN as fault:
@@ -88,7 +100,10 @@ class Attendant:
             detail = f"{raised} at {where}:{line}; the driver starts over"
             return Step((DeviceFault(self._device, self._next(), "protocol", detail),), failed="refused")
         told = [each for reading in step.readings for each in (reading, *self._conflicts.found(reading))]
-        return replace(step, readings=tuple(self._stamped(reading) for reading in told))
+        return replace(step, readings=tuple(self._stamped(self._veiled(reading, now)) for reading in told))
+
+    def _veiled(self, reading: Reading, now: int) -> Reading:
+        return reading if self._veil is None else self._veil.over(reading, now)
 
     def _stamped(self, reading: Reading) -> Reading:
         number = self._next()

@@ -9,6 +9,9 @@ What a reading may give away about a closed card is not in its ``repr``: a trace
 
 from dataclasses import dataclass, field
 
+UNREAD = "?"
+"""What a name begins with that stands for the tag of a card that must not be read: see ``drivers.veil``."""
+
 
 @dataclass(frozen=True, slots=True)
 class CardSeen:

@@ -14,6 +14,7 @@ from drivers.errors import LinkError, LocalError
 from drivers.link import Link, open_link
 from drivers.readings import Reading
 from drivers.tapping import Tap, TappedAttendant
+from drivers.veil import Veil
 
 LONGEST_WAIT_S = 0.5
 """The longest wait in a read: ``progress`` moves at least that often while the thread is well."""
@@ -33,8 +34,8 @@ class Supervisor:
     the supervisor's thread alone. ``clock`` is the monotonic time in ns that conversations see; with
     ``speed`` above 1 it runs that much faster than real time, and real waits are that much shorter.
 
-    ``tap`` is told all that happens, for a capture. Making one checks the configuration and raises ``ConfigError``;
-    nothing is opened before ``start``.
+    ``tap`` is told all that happens, for a capture; ``veil`` keeps closed cards from being named. Making one checks
+    the configuration and raises ``ConfigError``; nothing is opened before ``start``.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Supervisor:
         backoff: Backoff | None = None,
         make: Make = catalog.make,
         tap: Tap | None = None,
+        veil: Veil | None = None,
     ) -> None:
         path = path_of(uri, test_mode=test_mode)
         self.name = name
@@ -61,7 +63,10 @@ class Supervisor:
         self._speed = speed
         self._backoff = backoff or Backoff()
         conversation = make(driver, name, path, expect, options)
-        self._attendant = TappedAttendant(name, path, conversation, tap) if tap else Attendant(name, path, conversation)
+        self._attendant = (
+            TappedAttendant(name, path, conversation, tap, veil) if tap else Attendant(name, path, conversation, veil)
+        )
+        self._lifted: tuple[frozenset[str], bool] | None = None
         self._outbox = Outbox(emit)
         self._acknowledged: queue.Queue[Reading] = queue.Queue(MOST_ACKNOWLEDGEMENTS)
         self._stopping = threading.Event()
@@ -100,6 +105,11 @@ class Supervisor:
             return False
         self._wake()
         return True
+
+    def lift(self, open_: frozenset[str], *, playing: bool) -> None:
+        """Cards lie face up on these channels now, on no other (``drivers.veil``); only the newest word counts."""
+        self._lifted = (open_, playing)
+        self._wake()
 
     def progress(self) -> int:
         """Grows while the thread is well; a watchdog compares it with what it was."""
@@ -199,6 +209,10 @@ class Supervisor:
 
     def _hand_on(self, link: Link | None) -> None:
         """Give the conversation what has become durable."""
+        if (lifted := self._lifted) is not None:
+            self._outbox.put(self._attendant.lift(lifted[0], playing=lifted[1]))
+            if self._lifted is lifted:
+                self._lifted = None
         while not self._acknowledged.empty():
             step = self._attendant.acknowledge(self._acknowledged.get_nowait(), self._clock())
             if link is None:

@@ -5,6 +5,7 @@ from typing import Protocol
 from drivers.attendant import Attendant
 from drivers.conversation import Conversation, Step
 from drivers.readings import Reading
+from drivers.veil import Veil
 
 
 class Tap(Protocol):
@@ -21,10 +22,12 @@ class Tap(Protocol):
 
 
 class TappedAttendant(Attendant):
-    """See ``Attendant``; the same with somebody who listens."""
+    """See ``Attendant``; the same with somebody who listens. What passes under a veil is not told: tags are in it."""
 
-    def __init__(self, device: str, path: str, conversation: Conversation, tap: Tap) -> None:
-        super().__init__(device, path, conversation)
+    def __init__(
+        self, device: str, path: str, conversation: Conversation, tap: Tap, veil: Veil | None = None
+    ) -> None:
+        super().__init__(device, path, conversation, veil)
         self._tap = tap
         self._now = 0
 
@@ -41,7 +44,8 @@ class TappedAttendant(Attendant):
     def received(self, data: bytes, now: int) -> Step:
         """See ``Attendant.received``."""
         self._now = now
-        self._tap.received(self._device, data, now)
+        if self._veil is None:
+            self._tap.received(self._device, data, now)
         return self._told(super().received(data, now), now)
 
     def due(self, now: int) -> Step:
@@ -66,9 +70,11 @@ class TappedAttendant(Attendant):
 
     def _called(self, what: str, now: int, **about: object) -> None:
         self._now = now
+        if self._veil is not None:
+            return
         self._tap.called(self._device, what, now, **about)
 
     def _told(self, step: Step, now: int) -> Step:
-        for frame in step.send:
+        for frame in step.send if self._veil is None else ():
             self._tap.sent(self._device, frame, now)
         return step

@@ -18,6 +18,7 @@ from drivers.attendant import Attendant
 from drivers.conversation import Step
 from drivers.options import MS
 from drivers.readings import Reading
+from drivers.veil import Veil
 from simulators.errors import RigError
 from simulators.faults import LinkFaults
 from simulators.gestures import Answer, Disturbance, perform
@@ -55,6 +56,7 @@ class VirtualWire:
         options: Mapping[str, object] | None = None,
         piece: int | None = None,
         poll: int = 0,
+        veil: Veil | None = None,
     ) -> None:
         path = f"virtual://{name}"
         self._poll = poll
@@ -62,7 +64,7 @@ class VirtualWire:
         self._resume_at = 0
         self.name = name
         self.device = device
-        self._attendant = Attendant(name, path, catalog.make(driver, name, path, expect, options))
+        self._attendant = Attendant(name, path, catalog.make(driver, name, path, expect, options), veil)
         self._piece = piece
         self._disturbance = Disturbance()
         self._faults = LinkFaults()
@@ -131,6 +133,11 @@ class VirtualWire:
     def acknowledge(self, reading: Reading, now: int) -> None:
         """The outcome of a reading is durable. Takes effect with the next ``pump``."""
         self._apply(self._attendant.acknowledge(reading, now), now)
+
+    def lift(self, open_: frozenset[str], *, playing: bool, now: int) -> None:
+        """Cards lie face up on these channels now (``drivers.veil``). Told with the next ``pump``."""
+        self._rouse(now, AWAKE)
+        self._readings += self._attendant.lift(open_, playing=playing)
 
     def unplug(self) -> None:
         """Pull the plug: what is on the wire is gone. The next ``pump`` tells it."""

@@ -7,7 +7,7 @@ from controller.core.errors import BadCommand
 from controller.core.floor import attesting, button, chips, confirming, counting, deck, opening, seats, settings, staff
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import exposing
+from controller.core.rules import exposing, naming
 from controller.core.rules.ultimate import colours
 from controller.core.rulings import rule
 
@@ -34,6 +34,7 @@ COMMANDS: dict[str, Callable[[Out, Command], None]] = {
     "change": chips.change,
     "straddle": seating.straddle,
     "exposed": exposing.exposed,
+    "cards": naming.cards,
     "announce": seating.announce,
     "push": seating.push,
     "rake": seating.rake,

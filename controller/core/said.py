@@ -119,6 +119,7 @@ ARGUMENTS: dict[str, Mapping[str, Check]] = {
     "change": {"given": _LINES, "taken": _LINES, **_SEAT},
     "straddle": _SEAT,
     "exposed": {**_SEAT, "card": _text},
+    "cards": {**_SEAT, "cards": _list_of(_text)},
     "announce": {"seats": _list_of(_whole)},
     "push": _PAID,
     "rake": {"amount": _whole},

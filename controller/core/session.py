@@ -9,18 +9,19 @@ from controller.core.facts import (
     Called,
     CardCame,
     CardDoubtful,
+    CardsNamed,
     CountsDiffer,
     Declared,
-    Fact,
     Exposed,
+    Fact,
     Finished,
     HandAttested,
     Pushed,
     RakeDropped,
     Refused,
     Shown,
-    StakePlaced,
     SightDiffers,
+    StakePlaced,
     Tipped,
     TrayCounted,
     Undone,
@@ -133,13 +134,13 @@ class Session:
                 incidents.counts_differ(out, fact)
             case Shown():
                 showdown.shown(out, fact)
-            case Finished():
             case CardsNamed():
                 naming.named(out, fact)
             case Exposed():
                 exposing.sighted(out, fact)
             case SightDiffers():
                 incidents.card_conflict(out, fact)
+            case Finished():
                 self._finish(fact)
             case Announced():
                 paying.announced(out, fact)

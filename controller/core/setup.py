@@ -115,6 +115,7 @@ class Timing:
     in_flight_ms: int = 4_000
     payout_ms: int = 8_000
     spoken_ms: int = 30_000
+    turned_ms: int = 4_000
 
 
 @dataclass(frozen=True, slots=True)

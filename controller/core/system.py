@@ -80,7 +80,7 @@ def doubtful(out: Out, source: Evidence, why: str, card: str | None) -> None:
 
 def doubts(out: Out, hand: Hand) -> None:
     """At the end of a hand: how many of its closed cards no device could name. Sooner it would mark them (I-17)."""
-    count = sum(slot.doubted for slot in hand.slots)
+    count = 0 if out.setup.unread else sum(slot.doubted for slot in hand.slots)
     shoe = next((d.name for d in out.setup.devices if d.kind == "shoe"), "shoe")
     if count:
         data: dict[str, Any] = {"device": shoe, "role": ["shoe"], "kind": "shoe", "cause": "doubtful"}

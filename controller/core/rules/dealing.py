@@ -63,7 +63,9 @@ def _deal_closed(out: Out, hand: Hand, place: str, seat: int | None, fact: CardC
 
 def _deal_open(out: Out, hand: Hand, fact: CardCame) -> None:
     slot = len(hand.slots)
-    premature = hand.phase == "bet"
+    # Before betting has even opened, because nobody has named the street, the next one is as premature.
+    ahead = hand.phase == "board" and len(hand.can_bet) > 1 and len(hand.board) >= BOARD_SIZE[_coming(hand)]
+    premature = hand.phase == "bet" or ahead
     dealt = {"slot": slot, "place": "board", "face": "open"} | ({"premature": True} if premature else {})
     out.hand("card.dealt", dealt, fact.basis, fact.evidence)
     if fact.card is not None:
@@ -72,7 +74,7 @@ def _deal_open(out: Out, hand: Hand, fact: CardCame) -> None:
     if premature:
         incidents.premature_board(out, hand, fact.evidence)
         return
-    if fact.card is None:
+    if fact.card is None and not out.setup.unread:
         incidents.unsure_card(out, slot, "board", None, fact.evidence)
     if hand.must_show and set(hand.must_show) - set(hand.shown) and len(hand.board) == BOARD_SIZE[_coming(hand)]:
         for seat in sorted(set(hand.must_show) & set(hand.live) - set(hand.shown)):
@@ -89,7 +91,7 @@ def open_street(out: Out, hand: Hand) -> None:
     if hand.phase != "board" or out.state.held is not None:
         return
     street = _coming(hand)
-    board = hand.board
+    board = hand.board[: BOARD_SIZE[street]]
     if len(board) < BOARD_SIZE[street] or None in board:
         return
     to_act = betting.opens_street(hand)
@@ -103,6 +105,8 @@ def open_street(out: Out, hand: Hand) -> None:
     out.hand("street.opened", data, "derived")
     if to_act is None and street == "river":
         showdown.begin(out, hand)
+    elif to_act is None:
+        open_street(out, hand)  # cards of a run-out that were all named at once
 
 
 def close_round(out: Out, hand: Hand) -> None:

@@ -3,7 +3,7 @@
 from controller.core import incidents
 from controller.core.facts import CardCame
 from controller.core.out import Out
-from controller.core.state import Hand
+from controller.core.state import BOARD_SIZE, STREETS, Hand
 
 
 def next_place(hand: Hand) -> tuple[str, int | None]:
@@ -13,8 +13,16 @@ def next_place(hand: Hand) -> tuple[str, int | None]:
             return "seat", hand.order[len(hand.slots) % len(hand.order)]
         return "seat", next(seat for seat in hand.order if len(hand.own(seat)) < hand.own_cards)  # CM-11b
     if hand.phase in ("bet", "board") and len(hand.board) < 5:
-        return ("board" if hand.burned else "burn"), None
+        return ("board" if _burned(hand) else "burn"), None
     return "stub", None
+
+
+def _burned(hand: Hand) -> bool:
+    """Whether the burn of the next street lies there: of the one after those whose cards lie there, named or not."""
+    lying = max(street for street, size in enumerate(BOARD_SIZE.values()) if size <= len(hand.board))
+    if lying <= STREETS.index(hand.street):
+        return hand.burned
+    return not hand.burns or sum(slot.place == "burn" and not slot.gone for slot in hand.slots) > lying
 
 
 def wrong(out: Out, hand: Hand, fact: CardCame) -> str | None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from controller.core import incidents
-from controller.core.facts import CardCame, Shown, Sources
+from controller.core.facts import CardCame, Shown, SightDiffers, Sources
 from controller.core.out import Out
-from controller.core.rules import paying, pots, ranking
+from controller.core.rules import paying, pots, ranking, unread
 from controller.core.rules.button import clockwise_from
 from controller.core.rules.profile import Profile, Rake
 from controller.core.state import Hand
@@ -63,18 +63,29 @@ def shown(out: Out, fact: Shown) -> None:
         refuse(out, "show", fact.seat, "seat has no hand to show", fact.evidence)
         return
     if fact.seat in hand.shown:
+        if fact.basis == "sensor":
+            return  # a camera sees what somebody has keyed already
         refuse(out, "show", fact.seat, "this hand is tabled already", fact.evidence)
         return
     if fact.seat not in hand.live or hand.phase == "deal":
         refuse(out, "show", fact.seat, "this seat has no live hand on the table", fact.evidence)
         return
     slots = [(i, s) for i, s in enumerate(hand.slots) if s.place == "seat" and s.seat == fact.seat and not s.gone]
-    unknown = [i for i, slot in slots if slot.card is None]
+    named = unread.faces(slots, fact.cards)
+    unknown = [i for i, slot in slots if slot.card is None and i not in named]
+    if unknown and out.setup.unread and out.setup.kind == "shoe" and not fact.cards:
+        why = f"nobody has read these cards: say what they are (feltd cards As Td --seat {fact.seat})"
+        refuse(out, "show", fact.seat, why, fact.evidence)
+        return
     if unknown:
         incidents.unsure_card(out, unknown[0], "seat", fact.seat, fact.evidence)
         return
+    values = {i: named.get(i, slot.card) for i, slot in slots}
+    if other := set(fact.cards) - set(values.values()):
+        incidents.card_conflict(out, SightDiffers("seat", min(other), fact.seat, fact.basis, fact.evidence))
+        return
     lying = {slot.card for slot in hand.slots if slot.opened and not slot.gone}
-    if twice := next((slot.card for _, slot in slots if not slot.opened and slot.card in lying), None):
+    if twice := next((values[i] for i, slot in slots if not slot.opened and values[i] in lying), None):
         if not any(i.kind == "deck_fouled" for i in out.state.incidents.values()):
             incidents.fouled_deck(out, CardCame("seat", twice, fact.seat, fact.basis, fact.evidence))
         return
@@ -84,8 +95,10 @@ def shown(out: Out, fact: Shown) -> None:
         cause = "tabled"
     for index, slot in slots:
         if not slot.opened:
-            data = {"slot": index, "place": "seat", "seat": fact.seat, "card": slot.card, "salt": slot.salt}
-            out.hand("card.opened", data | {"cause": cause}, fact.basis, fact.evidence)
+            data = {"slot": index, "place": "seat", "seat": fact.seat, "card": values[index], "salt": slot.salt}
+            data |= {"cause": cause} | ({"named": True} if index in named else {})
+            out.hand("card.opened", data, fact.basis, fact.evidence)
+    unread.no_longer_unsure(out, hand)
     if open_now:
         out.hand("hand.tabled", _tabled(hand, fact.seat, out.setup.profile), fact.basis, fact.evidence)
         settle(out, hand)

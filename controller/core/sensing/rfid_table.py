@@ -20,9 +20,13 @@ from controller.core.facts import (
     StakePlaced,
     TrayCounted,
 )
+from controller.core.rules.showdown import order
+from controller.core.sensing import inorder
 from controller.core.sensing.bets import Bets
-from controller.core.sensing.counting import tray_count, value
+from controller.core.sensing.cards import CARD_PLACES, Cards, ReadCards, is_card
+from controller.core.sensing.counting import after_award, tray_count, value
 from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.unread_cards import Turning, UnreadCards
 from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
@@ -41,11 +45,6 @@ SPOKEN = ("bet", "raise", "call", "all_in")
 END = 1 << 63
 AGAIN = 100 * MS
 """When to look again at chips that rest, while others that came before them do not yet."""
-CARD_PLACES = ("seat:", "board", "burn", "muck")
-
-
-Told = tuple[int, Fact]
-"""When something happened, and what."""
 
 
 @dataclass(slots=True)
@@ -62,28 +61,31 @@ class RfidTable:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._timing = setup.timing
-        self._watched = {(d.name, channel): place for d in setup.devices for channel, place in d.places.items()}
+        self._watched = setup.watched_by_readers
         self._where = Whereabouts(setup.timing.debounce_ms * MS, self._absent)
         self._keys: dict[str, Keys] = {}
         self._spoken: list[tuple[int, Declared]] = []
         self._bets = Bets(setup, self._where)
         self._newest: dict[str, Evidence] = {}
+        made = UnreadCards if setup.unread else ReadCards
+        self._cards: Cards = made(setup, self._where, self._newest)
+        self._turning = Turning(setup, self._where)
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
-        self._later: list[Told] = []
+        self._later: list[inorder.Told] = []
         self._late = 2 * setup.timing.fuse_ms * MS
         self._again: int | None = None
-        self._folds: dict[int, int] = {}
         self._card_places = {place for place in self._watched.values() if place.startswith(CARD_PLACES)}
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
         self._told_tray: frozenset[str] | None = None
         self._tray_since = 0
         self._disputed: dict[str, set[str]] = {}
+        self.sighted: set[str] = set()
 
     def _absent(self, tag: str, place: str) -> int:
         """Cards are missed soon; a chip deep in a stack is missed often and leaves it by showing up elsewhere."""
         del place
-        card = tag in self._setup.deck.tags
+        card = is_card(self._setup, tag)
         return (self._timing.card_absent_ms if card else self._timing.chip_absent_ms) * MS
 
     # --- readings --------------------------------------------------------------------------------------------
@@ -136,7 +138,7 @@ class RfidTable:
         if place is None or place in self._disputed.get(reading.device, ()):
             return []
         self._newest[place] = source
-        ours = [tag for tag in reading.tags if tag in self._setup.deck.tags or tag in self._setup.chipset.tags]
+        ours = [tag for tag in reading.tags if tag in self._setup.chipset.tags or is_card(self._setup, tag)]
         self._where.inventory(place, ours, at, complete=reading.complete)
         return self.tick(at, state)
 
@@ -161,18 +163,29 @@ class RfidTable:
         for keys in self._keys.values():
             facts += self._key_facts(keys.tick(at), at)
         self._bets.follow(state)
+        self._cards.follow(state)
         for move in self._where.tick(at):
             self._moved(move, at, state)
         facts += self._told(at, state)
+        facts += self._turning.read(at, state.hand, self._newest)
         facts += self._lapse(at)
         facts += self._closing(at, state)
         facts += self._tray(at)
         return facts
 
+    def also(self, since: int, fact: Fact) -> None:
+        """See ``witnessed.Primary``."""
+        self._later.append((since, fact))
+
+    def has(self, card: str, place: str | None = None) -> bool:
+        """See ``witnessed.Primary``."""
+        return self._where.sees(self._tags.get(card, ""), place)
+
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
-        times += [self._where.deadline(), self._tray_due(), *self._bets.deadlines(), self._again]
+        times += [self._where.deadline(), self._turning.deadline(), self._tray_due()]
+        times += [*self._bets.deadlines(), self._again]
         times += [at + self._timing.spoken_ms * MS for at, _ in self._spoken]
         if self._finish is not None:
             times.append(self._finish.since + self._timing.payout_ms * MS)
@@ -183,43 +196,14 @@ class RfidTable:
     # --- cards -----------------------------------------------------------------------------------------------
 
     def _moved(self, move: Move, at: int, state: State) -> None:
-        if move.tag in self._setup.deck.tags:
-            fact = self._card_moved(self._setup.deck.tags[move.tag], move, at, state)
+        if is_card(self._setup, move.tag):
+            fact = self._cards.moved(move, at, state)
             if fact is not None:
                 self._later.append((move.since, fact))
             return
         self._bets.moved(move, at)
         if "tray" in (move.before, move.after):
             self._tray_since = at
-
-    def _card_moved(self, card: str, move: Move, at: int, state: State) -> Fact | None:
-        """What a card says by where it came to rest; nothing where it belongs to no place of the deal."""
-        hand, after = state.hand, move.after
-        if hand is not None and _dealt(hand, card):
-            return self._card_again(hand, card, move, at)
-        if after is None:
-            return None
-        source = (self._newest[after],)
-        if after.startswith("seat:"):
-            return CardCame("seat", card, int(after[5:]), evidence=source)
-        return CardCame(after, card, evidence=source) if after in ("board", "burn") else None
-
-    def _card_again(self, hand: Hand, card: str, move: Move, at: int) -> Fact | None:
-        """A card of the hand moved: once all cards of a seat have left it for the muck, that is a fold, told once.
-
-        A card deep in the muck may never be read there: it is enough that one lies there and none at the seat.
-        """
-        owner = next((s.seat for s in hand.slots if s.card == card and s.place == "seat" and not s.gone), None)
-        if owner is None or owner not in hand.live or owner in hand.shown or hand.phase in ("award", "deal"):
-            return None
-        tags = {self._tags[slot.card] for slot in hand.own(owner) if slot.card in self._tags}
-        if tags & self._where.at(f"seat:{owner}") or not tags & self._where.at("muck"):
-            return None
-        if at - self._folds.get(owner, -self._timing.fuse_ms * MS) < self._timing.fuse_ms * MS:
-            return None
-        self._folds[owner] = at
-        source = (self._newest[move.after or "muck"],)
-        return Declared("fold", owner, basis="sensor", evidence=source)
 
     # --- chips -----------------------------------------------------------------------------------------------
 
@@ -248,8 +232,12 @@ class RfidTable:
             ready = [seat for seat in ready if seat not in early]
             for seat in early:
                 bets.postpone(seat, bets.began(seat) + self._late)
+        if state.hand is None and state.incidents:  # no hand may begin: the blinds wait, and are told when one may
+            for seat in ready:
+                bets.postpone(seat, at + AGAIN)
+            ready = []
         while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
-            seat = min(ready, key=bets.began, default=0)
+            seat = min(ready, key=lambda one: (bets.began(one), inorder.turn(state.hand, one)), default=0)
             since = min(later[0][0] if later else END, bets.began(seat) if seat else END)
             if waiting is not None and since > waiting:
                 break
@@ -257,25 +245,37 @@ class RfidTable:
                 ready.remove(seat)
                 facts += self._stake(seat, state)
             else:
-                facts.append(later.pop(0)[1])
+                fact = later.pop(0)[1]
+                if not (isinstance(fact, Shown) and self._has_to_be_read(fact, at, state.hand)):
+                    facts.append(fact)
         self._again = at if waiting is None and (later or ready) else until
         self._later = later + held
         for seat in ready:
             bets.postpone(seat, at if waiting is None else at + AGAIN)
         return facts
 
-    def _late_cards(self, at: int, state: State) -> tuple[list[Told], list[Told], int | None]:
+    def _has_to_be_read(self, fact: Shown, at: int, hand: Hand | None) -> bool:
+        seat = fact.seat
+        if seat is None and hand is not None:
+            seat = next((one for one in order(hand) if one not in hand.shown), None)
+        return self._turning.takes(replace(fact, seat=seat), seat, at, hand)
+
+    def open_places(self) -> frozenset[str]:
+        """The seats whose cards lie face up, and may be read."""
+        return self._turning.places()
+
+    def _late_cards(self, at: int, state: State) -> tuple[list[inorder.Told], list[inorder.Told], int | None]:
         """What can be told now, in order; what has to wait for a card that is read late; and until when.
 
         A card that lies on another may be read a second after it was laid: the burn then seems to follow the board,
         and a check to precede it.
         """
-        later = sorted(self._later, key=lambda one: one[0])
         hand = state.hand
+        later = sorted(self._later, key=inorder.key(hand))
         if hand is None or hand.phase != "board":
             return later, [], None
-        now: list[Told] = []
-        held: list[Told] = []
+        now: list[inorder.Told] = []
+        held: list[inorder.Told] = []
         burned = hand.burned or not self._setup.profile.burns_per_street
         for since, fact in sorted(later, key=lambda one: not _is_burn(one[1])):
             waits = isinstance(fact, Declared) and fact.kind == "check"
@@ -335,8 +335,8 @@ class RfidTable:
         return self._pushed(at, hand) if self._finish is not None else []
 
     def _collected(self) -> bool:
-        return self._card_places <= self._where.seen_places and not any(
-            place.startswith(CARD_PLACES) and any(tag in self._setup.deck.tags for tag in self._where.at(place))
+        return not self.sighted and self._card_places <= self._where.seen_places and not any(
+            place.startswith(CARD_PLACES) and any(is_card(self._setup, tag) for tag in self._where.at(place))
             for place in self._where.places()
         )
 
@@ -382,16 +382,3 @@ class RfidTable:
 
 def _is_burn(fact: Fact) -> bool:
     return isinstance(fact, CardCame) and fact.place == "burn"
-
-
-def _dealt(hand: Hand, card: str) -> bool:
-    return any(slot.card == card and not slot.gone for slot in hand.slots)
-
-
-def after_award(hand: Hand) -> dict[int, int | None]:
-    """The stack that each seat of the hand should have once the pots are pushed; ``None`` where it is not known."""
-    won: dict[int, int] = dict.fromkeys(hand.order, 0)
-    for pot in hand.pots:
-        for winner in pot["winners"]:
-            won[winner["seat"]] += winner["amount"]
-    return {seat: None if (stack := hand.stack[seat]) is None else stack + won[seat] for seat in hand.order}
