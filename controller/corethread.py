@@ -1,14 +1,18 @@
 """The one thread that owns the table: it stamps inputs, feeds them, and stores what came of them.
 
-Nothing else touches the table or writes the ledger. A device is told that its reading has arrived only after
-the transaction that holds the outcome.
+Nothing else touches the table or writes the ledger. What waits together is stored together, in one transaction; an
+input that comes alone is stored at once. A device is told that its reading has arrived, and a person that a command
+was obeyed, only after the transaction that holds the outcome.
 """
 
 import hashlib
 import hmac
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import structlog
@@ -21,18 +25,41 @@ from controller.core.table import Table
 from controller.errors import FeltError
 from controller.inbox import Ask, Inbox, Item, Order, Outcome, Stop
 from controller.ledger.errors import AppendFailed, NotWritable
-from controller.ledger.store import Ledger
+from controller.ledger.store import MOST_TOGETHER, Ledger
 from controller.runtime.clock import Clock
-from drivers.readings import DeviceLost, DeviceUp, Reading, TagsSeen
+from drivers.readings import CardSighted, DeviceLost, DeviceUp, Reading, TagsSeen
 
 LONGEST_WAIT_S = 0.5
 """The longest the thread sleeps: ``progress`` moves at least that often while it is well."""
+
+LONGEST_TOGETHER_S = 0.005
+"""How long the first of some inputs waits, at most, until those that wait behind it are fed as well."""
 
 log = structlog.get_logger()
 
 
 Acknowledge = Callable[[Reading], bool]
 """Tells a device that a reading is durable; ``False`` when it could not be told now."""
+
+
+class Lift(Protocol):
+    """Tells a device on which of its channels cards lie face up: see ``drivers.veil``."""
+
+    def __call__(self, open_: frozenset[str], *, playing: bool) -> None:
+        """``playing``: whether a hand is being played."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fed:
+    """An input that the table has taken and the ledger has not yet. ``outcome``: where a person waits for it."""
+
+    what: What
+    outcome: "Future[Outcome] | None"
+    records: list[Record]
+    wall: int
+    mistake: BadCommand | None = None
+    recorded: bool = True
+    """``False``: a fault stands in its place."""
 
 
 class Listener(Protocol):
@@ -69,7 +96,11 @@ class CoreThread:
         self._seed = seed
         self._listener = listener
         self._no = 0
+        self._group: list[_Fed] = []
+        """What was fed since the last commit."""
         self._devices: Mapping[str, Acknowledge] = {}
+        self._lifts: Mapping[str, Lift] = {}
+        self._lifted: tuple[Mapping[str, frozenset[str]], bool] | None = None
         self._standing: dict[tuple[str, str], Reading] = {}
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
         self.progress = 0
@@ -99,9 +130,11 @@ class CoreThread:
         """Whether the records say that the ledger is full."""
         return self._table.session.state.storage_full
 
-    def start(self, devices: Mapping[str, Acknowledge]) -> None:
-        """Run. ``devices`` maps a device's name to how it is acknowledged."""
+    def start(self, devices: Mapping[str, Acknowledge], lifts: Mapping[str, Lift] | None = None) -> None:
+        """Run. ``devices`` maps a device's name to how it is acknowledged, ``lifts`` to how its veil is lifted."""
         self._devices = devices
+        self._lifts = lifts or {}
+        self._lift()
         self._thread.start()
 
     # ------------------------------------------------------------ from other threads
@@ -133,19 +166,25 @@ class CoreThread:
             self._ended()
 
     def _turn(self) -> bool:
-        """Wait for one item and deal with it. ``False`` at the end."""
+        """Wait for one item and deal with it and with those that wait behind it. ``False`` at the end."""
         item = self._inbox.get(self._patience())
-        if isinstance(item, Stop):
-            self._play(Notice("daemon.stopped", {"reason": item.reason}))
-            return False
-        if item is not None:
+        began = time.monotonic()
+        while True:
+            if isinstance(item, Stop):
+                self._play(Notice("daemon.stopped", {"reason": item.reason}))
+                return False
             self._take(item)
+            due = self._table.deadline()
+            if due is not None and due <= self._clock.now():
+                self._feed(Tick(), None)
+            if not self._group or len(self._group) >= MOST_TOGETHER or time.monotonic() - began >= LONGEST_TOGETHER_S:
+                break
+            if (item := self._inbox.get(0)) is None:
+                break
+        self._commit()
         for device in sorted(self._inbox.refused()):
             log.warning("queue full", device=device)
             self._play(Notice("queue.overflowed", {"device": device}))
-        due = self._table.deadline()
-        if due is not None and due <= self._clock.now():
-            self._play(Tick())
         if self._ledger.sign_due(self._clock.now(), self._clock.wall()):
             self._wake()
         return True
@@ -154,82 +193,152 @@ class CoreThread:
         due = self._table.deadline()
         return LONGEST_WAIT_S if due is None else min(LONGEST_WAIT_S, self._clock.seconds_until(due))
 
-    def _take(self, item: Item) -> None:
+    def _take(self, item: Item | None) -> None:
         if isinstance(item, Order):
-            self._obey(item)
+            # A caller that has gone away meanwhile has withdrawn the command.
+            if item.outcome.set_running_or_notify_cancel():
+                self._feed(item.command, item.outcome)
         elif isinstance(item, Ask):
+            self._commit()  # nobody sees what is not durable
             if item.answer.set_running_or_notify_cancel():
                 item.answer.set_result(item.question(self._table))
-        elif isinstance(item, Notice):
-            self._play(item)
-        elif not isinstance(item, Stop):
-            self._remember(item)
-            self._play(item)
-            if not self._devices[item.device](item):
-                log.warning("acknowledgement dropped", device=item.device, reading=item.reading)
+        elif item is not None and not isinstance(item, Stop):
+            self._feed(item, None)
 
-    def _obey(self, order: Order) -> None:
-        # A caller that has gone away meanwhile has withdrawn the command.
-        if not order.outcome.set_running_or_notify_cancel():
+    def _play(self, what: What) -> None:
+        """Feed one input behind those that are fed already. All records are durable on return."""
+        self._feed(what, None)
+        self._commit()
+
+    def _feed(self, what: What, outcome: "Future[Outcome] | None") -> None:
+        """Feed one input; its records wait for the next commit. The seed that it asks for is fed behind it."""
+        self._group.append(self._fed(what, outcome))
+        if self._table.wants_seed:
+            # A hand has begun. In test mode its place in the ledger decides on the next seed, so it must be there.
+            self._commit()
+            self._seed_ahead()
+
+    def _fed(self, what: What, outcome: "Future[Outcome] | None") -> _Fed:
+        wall = self._clock.wall()
+        try:
+            return _Fed(what, outcome, self._conclude(what, wall), wall)
+        except BadCommand as mistake:
+            return _Fed(what, outcome, [], wall, mistake)
+
+    def _conclude(self, what: What, wall: int) -> list[Record]:
+        self._no += 1
+        stamped = Input(self._no, self._clock.now(), wall, what)
+        if self._listener:
+            self._listener.input(stamped)
+        return self._table.feed(stamped)
+
+    def _commit(self) -> None:
+        """Store what the inputs since the last commit led to; then tell devices and people.
+
+        Where it cannot be stored, the table starts over from the ledger and each input is played again alone. One
+        that fails again ends the process: a table that cannot record must not be played on. Raises ``AppendFailed``.
+        """
+        group, self._group = self._group, []
+        if not group:
             return
         try:
-            outcome = Outcome(tuple(self._play(order.command)))
-        except BadCommand as mistake:
-            outcome = Outcome(mistake=mistake)
+            try:
+                self._store(group)
+            except AppendFailed as failure:
+                log.exception("append failed, restoring the table from the ledger", inputs=len(group))
+                self._start_over()
+                again = None if len(group) > 1 else failure
+                for at, fed in enumerate(group):
+                    if not isinstance(fed.what, Tick | HandSeed):  # these come again by themselves
+                        group[at] = self._alone(fed, again)
         except FeltError as error:
-            order.outcome.set_exception(error)
+            for fed in group:
+                if fed.outcome is not None:
+                    fed.outcome.set_exception(error)
             raise
-        order.outcome.set_result(outcome)
+        for fed in group:
+            self._settle(fed)
+        self._lift()
 
-    def _play(self, what: What) -> list[Record]:
-        """Feed one input, and the seed where a hand has begun with it. The records are durable on return."""
-        records = self._durable(what)
-        if self._table.wants_seed:
-            records += self._durable(HandSeed(self._new_seed()))
-        return records
+    def _lift(self) -> None:
+        """Readers are told where cards lie face up, as soon as that changes."""
+        lifted = self._table.open_channels()
+        if self._lifts and lifted != self._lifted:
+            self._lifted = lifted
+            for name, open_ in lifted[0].items():
+                if name in self._lifts:
+                    self._lifts[name](open_, playing=lifted[1])
 
-    def _durable(self, what: What) -> list[Record]:
-        """Feed and store one input; where it cannot be stored, start over from the ledger and try once more.
+    def _store(self, group: Sequence[_Fed]) -> None:
+        inputs = [(fed.records, fed.wall) for fed in group if fed.records]
+        if inputs:
+            self._ledger.append_together(inputs)
+            log.debug("recorded", types=[record.type for records, _ in inputs for record in records])
+            self._wake()
 
-        A second failure ends the process: a table that cannot record must not be played on. A command whose records
-        can be no event is refused instead, for it would fail again: ``BadCommand``, and nothing has changed.
+    def _alone(self, fed: _Fed, failure: AppendFailed | None) -> _Fed:
+        """Play an input once more, and store it by itself. ``failure``: it has failed by itself before.
+
+        What can be no event would fail again: a command is refused, and a fault is recorded instead of a reading.
         """
-        try:
-            return self._append(what)
-        except AppendFailed as failure:
-            log.exception("append failed, restoring the table from the ledger")
-            self._start_over()
-            if isinstance(what, Command) and isinstance(failure, NotWritable):
-                remedy = "what it says cannot be recorded: say it shorter, in plain text"
-                raise BadCommand("command", what.name, remedy) from failure
-            return self._append(what)
+        if not isinstance(failure, NotWritable):
+            fed = self._fed(fed.what, fed.outcome)
+            try:
+                self._store([fed])
+            except NotWritable as again:
+                log.exception("cannot be recorded, restoring the table from the ledger")
+                failure = again
+                self._start_over()
+            else:
+                self._seed_ahead()
+                return fed
+        if isinstance(fed.what, Command):
+            remedy = "what it says cannot be recorded: say it shorter, in plain text"
+            return replace(fed, records=[], mistake=BadCommand("command", fed.what.name, remedy))
+        if isinstance(fed.what, Notice | Tick | HandSeed):
+            raise failure
+        told = {"device": fed.what.device, "reading": fed.what.reading, "kind": type(fed.what).__name__}
+        instead = self._fed(Notice("reading.unrecorded", told), None)
+        self._store([instead])
+        return replace(fed, recorded=False)
+
+    def _settle(self, fed: _Fed) -> None:
+        """What an input led to is durable: tell whoever waits for it."""
+        if fed.outcome is not None:
+            fed.outcome.set_result(Outcome(tuple(fed.records), fed.mistake))
+        elif not isinstance(fed.what, Command | Notice | Tick | HandSeed):
+            if fed.recorded:
+                self._remember(fed.what)
+            if not self._devices[fed.what.device](fed.what):
+                log.warning("acknowledgement dropped", device=fed.what.device, reading=fed.what.reading)
 
     def _start_over(self) -> None:
         """The table as the ledger has it, and the last word of every device and place on top."""
         self._table = Table.restore(self._setup, self._ledger.restore_rows())
         if self._listener:
             self._listener.restored(self._ledger.row, self._clock.now())
+        self._seed_ahead()
         for reading in list(self._standing.values()):
-            self._append(reading)
+            self._store([self._fed(reading, None)])
 
-    def _append(self, what: What) -> list[Record]:
-        self._no += 1
-        wall = self._clock.wall()
-        stamped = Input(self._no, self._clock.now(), wall, what)
-        if self._listener:
-            self._listener.input(stamped)
-        records = self._table.feed(stamped)
-        if records:
-            self._ledger.append(records, wall)
-            log.debug("recorded", types=[record.type for record in records])
-            self._wake()
-        return records
+    def _seed_ahead(self) -> None:
+        """The next hand must not have to wait for its seed. It leads to no record."""
+        if self._table.wants_seed:
+            self._conclude(HandSeed(self._new_seed()), self._clock.wall())
 
     def _remember(self, reading: Reading) -> None:
         """Keep the last word on each device and place: a restored table has to hear it again."""
         match reading:
             case DeviceUp() | DeviceLost():
+                if isinstance(reading, DeviceLost):
+                    for key in [key for key, was in self._standing.items() if _sighting(was, reading.device)]:
+                        del self._standing[key]
                 self._standing[reading.device, ""] = reading
+            case CardSighted():  # a camera tells a card that only lies there no second time
+                key = (reading.device, f"card {reading.object}")
+                self._standing.pop(key, None)
+                if reading.present:
+                    self._standing[key] = reading
             case TagsSeen():
                 self._standing[reading.device, reading.channel] = reading
 
@@ -239,3 +348,7 @@ class CoreThread:
             return os.urandom(32)
         place = f"felt-test-seed|{self._seed}|{self._ledger.head('play').sequence}"
         return hmac.new(place.encode(), b"hand", hashlib.sha256).digest()
+
+
+def _sighting(reading: Reading, device: str) -> bool:
+    return isinstance(reading, CardSighted) and reading.device == device

@@ -6,8 +6,9 @@ which must conclude the same rows, with their secrets where the auditor's key op
 """
 
 import sqlite3
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from controller.core.table import Table
 from controller.ledger import database, restoring
 from controller.ledger.reading import read_records
 from controller.ledger.signature import ENDS_A_HAND
+from controller.ledger.store import MOST_TOGETHER
 from drivers.errors import DeviceError
 
 OWN = frozenset({"ledger.began", "ledger.signed", "key.rotated"})
@@ -122,7 +124,8 @@ class _Run:
         self._rows, self._earlier, self._replayed = rows, earlier, replayed
         self._next: int = origin["row"]
         self._began: int = said["wall"] - said["mono"]
-        self._pending: list[Record] = []
+        self._pending: deque[tuple[int, list[Record]]] = deque()
+        """What the last inputs led to, with their numbers: they may have been stored together, or not at all."""
         self._number = 0
         self._table = self._restored(self._next)
         seen = self._table.session.state.seen
@@ -140,19 +143,19 @@ class _Run:
         elif "call" in one.what:
             self._devices[one.what["device"]].called(one.what, now)
         elif "restored" in one.what:
-            self._pending = []
+            self._held(one.what["restored"])
+            self._pending.clear()
             self._table = self._restored(one.what["restored"])
         else:
             self._input(one.what)
 
     def end(self, row: int | None) -> None:
         """The run is over; the next one began at this row of the ledger."""
-        pending, self._pending = self._pending, []
         limit = len(self._rows) if row is None else row
-        if self._upcoming(limit) is None and pending:
-            self._replayed.notes.append(f"what input {self._number} led to was not stored any more: the run was killed")
-        else:
-            self._compare(pending)
+        self._held(limit)
+        if lost := [str(number) for number, records in self._pending if records]:
+            told = f"what input {', '.join(lost)} led to was not stored any more: the run was killed"
+            self._replayed.notes.append(told)
         if (left := self._upcoming(limit)) is not None:
             what = f"row {left + 1} ({self._rows[left].type}) and what follows"
             if self._whole:
@@ -164,7 +167,8 @@ class _Run:
             self._replayed.faults[:0] = device.mismatches[:MOST_OF_A_DEVICE]
 
     def _input(self, said: Mapping[str, Any]) -> None:
-        self._compare(self._pending)
+        while len(self._pending) > 2 * MOST_TOGETHER:
+            self._compare(*self._pending.popleft())
         what = words.as_input(said)
         if what.no != self._number + 1:
             self._fault(f"input {self._number + 1} is missing from the capture")
@@ -173,22 +177,25 @@ class _Run:
         if not isinstance(what.what, Tick | Command | Notice | HandSeed) and what.what.device in self._devices:
             self._devices[what.what.device].fed(what.what)
         self._whole = isinstance(what.what, Notice) and what.what.kind == "daemon.stopped"
-        try:
-            self._pending = self._table.feed(what)
-        except BadCommand:
-            self._pending = []
+        with suppress(BadCommand):
+            self._pending.append((what.no, self._table.feed(what)))
 
-    def _compare(self, records: Sequence[Record]) -> None:
+    def _held(self, row: int) -> None:
+        """Compare what the last inputs led to, as far as the ledger's rows up to this one go."""
+        while self._pending and (self._upcoming(row) is not None or not self._pending[0][1]):
+            self._compare(*self._pending.popleft())
+
+    def _compare(self, number: int, records: Sequence[Record]) -> None:
         """The records of one input must be the ledger's next rows."""
         for record in records:
             at = self._upcoming(len(self._rows))
             if at is None:
-                self._fault(f"input {self._number} led to {record.type}, which the ledger has not got")
+                self._fault(f"input {number} led to {record.type}, which the ledger has not got")
                 return
             self._next = at + 1
             self._replayed.records += 1
             for name in _differences(record, self._rows[at]):
-                self._fault(f"row {at + 1} ({self._rows[at].type}): input {self._number} leads to another {name}")
+                self._fault(f"row {at + 1} ({self._rows[at].type}): input {number} leads to another {name}")
 
     def _upcoming(self, limit: int) -> int | None:
         """The index of the next row that an input must have led to."""

@@ -314,15 +314,18 @@ def device_lost(out: Out, device: str, cause: str) -> None:
     )
 
 
-def ledger_fault(out: Out, facts: dict[str, Any]) -> None:
-    """The ledger is not what was written (I-32): play goes on where it stands, no new hand begins unseen."""
-    if any(i.kind == "ledger_fault" for i in out.state.incidents.values()):
+def ledger_fault(out: Out, facts: dict[str, Any], kind: str = "ledger_fault") -> None:
+    """The ledger is not what was written (I-32): play goes on where it stands, no new hand begins unseen.
+
+    ``reading_unrecorded``: what a device said can be no event, so the ledger lacks what it would have led to.
+    """
+    if any(i.kind == kind for i in out.state.incidents.values()):
         return
     open_one(
         out,
         "I-32",
         "ledger_fault",
-        "ledger_fault",
+        kind,
         holds="none",
         proposed="stands",
         severity="stop",

@@ -26,8 +26,8 @@ class Command:
 @dataclass(frozen=True, slots=True)
 class Notice:
     """The shell noticed something: ``daemon.started``, ``daemon.stopped``, ``link.lost``, ``link.restored``,
-    ``clock.stepped``, ``recovery.completed``, ``ledger.filling``, ``ledger.fault``, ``queue.overflowed``. ``data`` is
-    JSON-shaped.
+    ``clock.stepped``, ``recovery.completed``, ``ledger.filling``, ``ledger.fault``, ``queue.overflowed``,
+    ``reading.unrecorded``, ``staff.login``. ``data`` is JSON-shaped.
     """
 
     kind: str

@@ -97,6 +97,10 @@ def notice(out: Out, what: Notice) -> None:
         # An attempt that failed: whoever succeeds is recorded by the command.
         out.emit("ops", what.kind, str(what.data["staff"] or out.setup.table), dict(what.data) | {"basis": "attested"})
         return
+    if what.kind == "reading.unrecorded":
+        device(out, DeviceFault(str(what.data["device"]), 0, "unrecorded", str(what.data["kind"])))
+        incidents.ledger_fault(out, dict(what.data), "reading_unrecorded")
+        return
     if what.kind == "ledger.fault":
         incidents.ledger_fault(out, dict(what.data))
         return

@@ -33,7 +33,8 @@ _HEAD = (
     "INSERT INTO head (stream, sequence, sha256, sealed) VALUES (?, ?, ?, ?) ON CONFLICT (stream) "
     "DO UPDATE SET sequence = excluded.sequence, sha256 = excluded.sha256, sealed = excluded.sealed"
 )
-
+MOST_TOGETHER = 64
+"""The most inputs that a caller stores in one transaction."""
 _SEALED = "INSERT INTO sealed (stream, sequence, sha256, signature) VALUES (?, ?, ?, ?)"
 
 
@@ -149,18 +150,25 @@ class Ledger:
         files.put_away(path, begin)
 
     def append(self, records: Sequence[Record], wall_ns: int) -> list[int]:
-        """Store the records of one input, all or none, and return their row numbers once they are durable.
+        """Store the records of one input: ``append_together`` of that alone."""
+        return self.append_together([(records, wall_ns)])
 
-        ``wall_ns`` (nanoseconds since 1970) becomes their ``time``. Signatures that are due go in with them, after
-        them. Raises ``AppendFailed``; nothing is stored then.
+    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[int]:
+        """Store the records of some inputs in one transaction; return their row numbers once all are durable.
+
+        With each input comes its ``wall_ns`` (nanoseconds since 1970), the ``time`` of its records. Signatures that
+        are due go in after the input that made them due: what is written does not depend on what is written together.
+        Raises ``AppendFailed``; nothing of any input is stored then.
         """
-        if not records:
+        if not any(records for records, _ in inputs):
             return []
+        rows: list[int] = []
         with self._transaction() as tail:
-            rows = [self._put(tail, record, wall_ns) for record in records]
-            at_once = any(record.type in SIGNED_AT_ONCE for record in records)
-            self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
-        if any(record.type in ENDS_A_HAND for record in records):
+            for records, wall_ns in inputs:
+                rows += [self._put(tail, record, wall_ns) for record in records]
+                at_once = any(record.type in SIGNED_AT_ONCE for record in records)
+                self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
+        if any(record.type in ENDS_A_HAND for records, _ in inputs for record in records):
             self._wipe = True
             self._wipe_log()
         return rows

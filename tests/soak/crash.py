@@ -97,7 +97,8 @@ def _one(table: Table, broker: MosquittoBroker, ear: Ear, chance: Random, figure
 
 
 def _play(table: Table, broker: MosquittoBroker, ear: Ear, chance: Random, figures: Figures) -> None:
-    table.start(anew=figures.kills % SESSION == SESSION - 1)
+    table.anew = table.anew or figures.kills % SESSION == SESSION - 1
+    table.start()
     daemon = table.daemon
     assert daemon is not None
     figures.ready_ms.append(daemon.ready["after_ms"])

@@ -32,11 +32,16 @@ class Table:
         self.pressed: list[str] = []
         """The keys in the order in which they were pressed, whether anybody listened or not."""
 
-    def start(self, *, anew: bool = False) -> None:
-        """Start the daemon, and seat the players where nobody sits. ``anew``: close the table first, if it can be."""
+        self.anew = False
+        """Whether the table is to be closed and opened again when no hand is open."""
+
+    def start(self) -> None:
+        """Start the daemon, open the table and seat the players where nobody sits."""
         self.daemon = Running(self.config)
-        if anew and self.daemon.status["session"] is not None and self.daemon.status["hand"] is None:
-            self.daemon.tell("close", "s-01", "soak")
+        self._open()
+
+    def _open(self) -> None:
+        assert self.daemon is not None
         if self.daemon.status["session"] is None:
             self.daemon.do("login", staff="s-01", role="manager")
             self.daemon.do("open", button=SEATS[-1])
@@ -55,6 +60,7 @@ class Table:
 
     def _step(self, status: dict[str, Any]) -> bool:
         """One act that the table waits for; ``False`` when there was none to do."""
+        assert self.daemon is not None
         hand = status["hand"]
         for incident in status["incidents"]:
             if incident["kind"] != "device_lost":
@@ -62,7 +68,11 @@ class Table:
                 return True
         if any(status["devices"].get(name) != "up" for name in ("shoe0", "keys0")):
             return False
-        if hand is None:
+        if hand is None and self.anew:
+            self.anew = False
+            self.daemon.do("close", "s-01", "soak")
+            self._open()
+        elif hand is None:
             self._new_deck()
             self._key("HAND")
         elif hand["phase"] in ("deal", "board") and self.unconfirmed():

@@ -1,89 +1,20 @@
 """The core thread on a real ledger: what is stored, what is acknowledged, and what happens when storing fails."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from controller.contract.topics import Source
 from controller.core import said
 from controller.core.inputs import Command
 from controller.core.records import Record
-from controller.corethread import CoreThread
 from controller.errors import FeltError
-from controller.inbox import Ask, Inbox, Order, Outcome
+from controller.inbox import Ask, Order
 from controller.ledger.errors import AppendFailed
-from controller.ledger.keys import Keys
-from controller.ledger.store import Ledger
-from controller.runtime.clock import Clock
-from drivers.readings import CardSeen, DeviceUp, KeyPressed, KeyReleased, Reading
-from tests.felt import setup
+from drivers.readings import KeyReleased
+from tests.corerig import Rig, card
 from tests.waiting import wait_until
-
-
-class Unsteady(Ledger):
-    """A ledger whose next appends fail, as on a disk that is full for a moment."""
-
-    failures = 0
-
-    def append(self, records: Sequence[Record], wall_ns: int) -> list[int]:
-        if self.failures:
-            self.failures -= 1
-            raise AppendFailed(self.path, "nothing was stored (test)")
-        return super().append(records, wall_ns)
-
-
-class Rig:
-    """A core thread with a device that remembers what was acknowledged."""
-
-    def __init__(self, folder: Path) -> None:
-        keys = Keys.load(device=folder / "device-key", create=True)
-        opened = Unsteady.open(folder / "t07.ledger", source=Source("zg1", "t07"), test=True, keys=keys)
-        assert isinstance(opened, Unsteady)
-        self.ledger = opened
-        self.inbox = Inbox()
-        self.acknowledged: list[Reading] = []
-        self.rows_at_acknowledge: list[int] = []
-        self.ended = threading.Event()
-        self.woken = 0
-        self.core = CoreThread(
-            setup(unit=1), self.ledger, Clock(), self.inbox, wake=self._wake, ended=self.ended.set, seed=7
-        )
-        self.core.restore(list(self.ledger.restore_rows()))
-        self.core.start({"shoe0": self._acknowledge, "keys0": self._acknowledge})
-
-    def _wake(self) -> None:
-        self.woken += 1
-
-    def _acknowledge(self, reading: Reading) -> bool:
-        self.acknowledged.append(reading)
-        self.rows_at_acknowledge.append(self.ledger.row)
-        return True
-
-    def say(self, name: str, **args: Any) -> Outcome:
-        order = Order(Command(name, args, "s-01", "manager", "test"))
-        assert self.inbox.post(order)
-        return order.outcome.result(10)
-
-    def status(self) -> dict[str, Any]:
-        ask = Ask(lambda table: table.status())
-        assert self.inbox.post(ask)
-        status: dict[str, Any] = ask.answer.result(10)
-        return status
-
-    def begin_hand(self) -> None:
-        self.say("open", button=2)
-        for seat in (1, 2):
-            self.say("seat", seat=seat, stack=10_000)
-        self.offer(DeviceUp("keys0", 1, "keypad", "K", "1", "1", "usb"))
-        self.offer(KeyPressed("keys0", 2, "HAND"))
-        self.offer(KeyReleased("keys0", 3, "HAND"))
-
-    def offer(self, reading: Reading) -> None:
-        assert self.inbox.offer(reading)
-        wait_until(lambda: reading in self.acknowledged, what="acknowledged")
 
 
 @pytest.fixture
@@ -92,10 +23,6 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     yield rig
     rig.core.stop("test", 10)
     rig.ledger.close()
-
-
-def card(number: int, value: str) -> CardSeen:
-    return CardSeen("shoe0", number, "0", value, None, 100, number)
 
 
 def test_acknowledged_only_after_the_outcome_is_stored(rig: Rig) -> None:
