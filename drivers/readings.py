@@ -20,7 +20,8 @@ class CardSeen:
     ``card`` is rank and suit (``"As"``) or ``None`` where the shoe could not name it; ``tag`` the card's
     tag in upper-case hex where the shoe reads tags; ``confidence`` 0..100, how sure the device is.
     ``sequence`` is the device's own number of the card: what ``acknowledge`` confirms, what events cite. It only
-    grows, also over power cycles of one device, so that a card that is sent again is known by it.
+    grows, also over power cycles of one device, so that a card that is sent again is known by it. ``late``: the device
+    had told it before, and it was not heard then; it passed before what was heard meanwhile.
     """
 
     device: str
@@ -30,6 +31,7 @@ class CardSeen:
     tag: str | None = field(repr=False)
     confidence: int = field(repr=False)
     sequence: int
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

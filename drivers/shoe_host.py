@@ -271,7 +271,7 @@ class ShoeHost(Host):
             self._waiting[sequence] = frame
             self._taken[sequence] = (frame.payload, now)
             self._taken.pop(sequence - AHEAD, None)
-            self._deliver()
+            self._deliver(sequence)
         if not self._waiting:
             self._resend_at = None
         elif self._resend_at is None:
@@ -289,7 +289,8 @@ class ShoeHost(Host):
             return self._mode is Mode.VALUES and payload not in (None, frame.payload)
         return payload != frame.payload or now - heard > _COPY
 
-    def _deliver(self) -> None:
+    def _deliver(self, newest: int) -> None:
+        """Hand on what is next in line; a frame that is repeated, or has waited for another, comes late."""
         while (frame := self._waiting.pop(self._next, None)) is not None:
             sequence = self._next
             self._next += 1
@@ -306,8 +307,9 @@ class ShoeHost(Host):
             number = self._memory << 32 | sequence
             if self._mode is Mode.PRESENCE or frame.flags & shoe.WITHHELD:
                 seen = Card(None, 100)  # what may not be known is not believed either
+            late = sequence != newest or bool(frame.flags & shoe.REPEATED)
             self._readings.append(
-                CardSeen(self.device, self._number(), "0", seen.card, seen.tag, seen.confidence, number),
+                CardSeen(self.device, self._number(), "0", seen.card, seen.tag, seen.confidence, number, late),
             )
 
     def _status(self, status: Status) -> None:

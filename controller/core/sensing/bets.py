@@ -19,6 +19,8 @@ class Spot:
     changed_at: int | None = None
     began: int | None = None
     """When the first chip of the movement was seen here: what happened later is told later."""
+    left: int | None = None
+    """The same of the first chip that was taken."""
     due: int = 0
     """When to look again, while ``changed_at`` is set."""
     fresh: set[str] = field(default_factory=set)
@@ -87,7 +89,9 @@ class Bets:
                 spot = self._round.spots.setdefault(int(place[4:]), Spot())
                 spot.changed_at, spot.due = at, at + self._merge
                 spot.fresh.discard(move.tag)
-                if place == move.after:
+                if place == move.before:
+                    spot.left = move.since if spot.left is None else min(spot.left, move.since)
+                else:
                     spot.fresh.add(move.tag)
                     spot.began = move.since if spot.began is None else min(spot.began, move.since)
 
@@ -125,6 +129,16 @@ class Bets:
         """When the movement before a seat began; 0 where chips only left."""
         return self._round.spots[seat].began or 0
 
+    def since(self, seat: int) -> int:
+        """The same; where chips only left, when the first did."""
+        return self.began(seat) or self._round.spots[seat].left or 0
+
+    def unsure(self, at: int) -> None:
+        """Chips were taken while nobody could say what came before: that counts as happening now."""
+        for spot in self._round.spots.values():
+            if spot.left is not None:
+                spot.left = at
+
     def postpone(self, seat: int, due: int) -> None:
         """What rests before a seat is looked at again then."""
         self._round.spots[seat].due = due
@@ -141,7 +155,7 @@ class Bets:
         """
         spot = self._round.spots[seat]
         lying = self._where.at(f"bet:{seat}")
-        spot.changed_at = spot.began = None
+        spot.changed_at = spot.began = spot.left = None
         spot.fresh.clear()
         spot.carried &= lying
         lying -= spot.carried

@@ -41,7 +41,7 @@ class Folds:
 
     def fold(self, hand: Hand, seat: int, tags: set[str], move: Move, at: int) -> Fact | None:
         """A card of ``seat`` has moved; ``tags`` are all that it has."""
-        if seat not in hand.live or seat in hand.shown or hand.phase in ("award", "deal"):
+        if seat not in hand.live or seat in hand.shown or hand.phase == "award":
             return None
         if tags & self._where.at(f"seat:{seat}") or not tags & self._where.at("muck"):
             return None

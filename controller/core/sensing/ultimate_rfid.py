@@ -45,6 +45,8 @@ class Lying:
     told: int | None = None
     changed_at: int | None = None
     began: int = 0
+    check_at: int | None = None
+    """When what lies here is held against what is on record, after nobody watched it."""
 
 
 @dataclass(slots=True)
@@ -120,6 +122,8 @@ class UltimateRfid:
             return
         self._newest[place] = source
         cards = self._setup.deck.tags
+        if place not in self._where.seen_places and place in self._spots and reading.complete:
+            self._look_again(self._spots[place], at)
         if place in self._spots:
             tags = [tag for tag in reading.tags if tag not in cards]
         elif place == "tray":
@@ -127,6 +131,13 @@ class UltimateRfid:
         else:
             tags = [tag for tag in reading.tags if tag in cards]
         self._where.inventory(place, tags, at, complete=reading.complete)
+
+    def _look_again(self, lying: Lying, at: int) -> None:
+        """A spot is read for the first time: what lies there by then is held against what is on record (I-32).
+
+        One inventory may miss a chip, so that it is not told before some more could have been read.
+        """
+        lying.check_at = at + self._timing.fuse_ms * MS
 
     def _gone(self, device: str) -> None:
         if device in self._keys:
@@ -142,10 +153,23 @@ class UltimateRfid:
         self._follow(state)
         for move in self._where.tick(at):
             self._moved(move, at)
+        for place, lying in self._spots.items():
+            if lying.check_at is not None and at >= lying.check_at:
+                lying.check_at = None
+                if lying.changed_at is None and self._amount(place, state)[0] != self._last(lying, state):
+                    lying.changed_at = lying.began = at
         facts = self._tell(at, state)
         if not facts:
             facts += self._tucked(at, state) + self._collected(at, state)
         return facts + self._tray(at)
+
+    def also(self, since: int, fact: Fact) -> None:
+        """See ``witnessed.Primary``."""
+        self._later.append((since, fact))
+
+    def has(self, card: str, place: str | None = None) -> bool:
+        """See ``witnessed.Primary``."""
+        return self._where.sees(self._tags.get(card, ""), place)
 
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
@@ -153,6 +177,7 @@ class UltimateRfid:
         times.append(self._where.deadline())
         merge = self._timing.merge_ms * MS
         times += [lying.changed_at + merge for lying in self._spots.values() if lying.changed_at is not None]
+        times += [lying.check_at for lying in self._spots.values() if lying.check_at is not None]
         times += [since + TUCK_MS * MS for since in self._round.tuck_since.values()]
         if self._round.clear_since is not None:
             times.append(self._round.clear_since + self._timing.clear_ms * MS)
@@ -163,14 +188,6 @@ class UltimateRfid:
     def _follow(self, state: State) -> None:
         """With a round's beginning and end, what lies on the spots is known: it is told again when it changes."""
         coup = state.table.coup
-    def also(self, since: int, fact: Fact) -> None:
-        """See ``witnessed.Primary``."""
-        self._later.append((since, fact))
-
-    def has(self, card: str, place: str | None = None) -> bool:
-        """See ``witnessed.Primary``."""
-        return self._where.sees(self._tags.get(card, ""), place)
-
         name = coup.id if coup is not None else ""
         if name == self._round.id:
             return
@@ -351,7 +368,7 @@ class UltimateRfid:
         return [Finished(basis="sensor", evidence=tuple(sources.values()))] if sources else []
 
     def _at_rest(self) -> bool:
-        return all(lying.changed_at is None for lying in self._spots.values())
+        return all(lying.changed_at is None and lying.check_at is None for lying in self._spots.values())
 
     def _tray(self, at: int) -> list[Fact]:
         lying = self._where.at("tray")

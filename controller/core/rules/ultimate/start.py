@@ -63,11 +63,22 @@ def no_more_bets(
     for key, asked, box in found:
         breach(out, key, "BLOCK", asked, box=box, evidence=evidence)
     if found:
+        _attested(out, basis, evidence, shuffled=shuffled, offered=offered, cut=cut)
         return False
     start(out, seed or b"", basis, evidence, shuffled=True, offered=offered, cut=cut)
     if offer is not None:
         breach(out, offer[0], "FLAG", offer[1], evidence=evidence)
     return True
+
+
+def _attested(out: Out, basis: Basis, evidence: Sources, *, shuffled: bool, offered: bool, cut: str | None) -> None:
+    """The deal is refused; that the deck is shuffled and cut is true all the same, and is not asked for twice."""
+    table = out.state.table
+    said = (("LT-1.3", shuffled, table.shuffled), ("LT-1.4", offered, table.cut_offered), ("LT-1.5", cut, table.cut))
+    rules = [rule for rule, now, before in said if now not in (False, None) and before in (False, None)]
+    if rules:
+        data: Data = {"rules": rules, "statement": "no_more_bets", "scope": "hand", "by": person(out, "dealer")}
+        out.emit("play", "attestation.recorded", out.setup.table, data | {"basis": basis, "evidence": cite(evidence)})
 
 
 def _set_aside(out: Out, key: str) -> bool:
@@ -116,7 +127,7 @@ def by_card(out: Out, fact: CardCame, seed: bytes | None) -> Coup | None:
         breach(out, "no_stakes", "BLOCK", "a card came and no box has a stake", evidence=fact.evidence)
         return None
     found = [*deck_problems(shuffled=table.shuffled, cut=table.cut), *stakes.problems(out)]
-    start(out, seed or b"", fact.basis, fact.evidence, shuffled=table.shuffled, offered=False, cut=table.cut)
+    start(out, seed or b"", fact.basis, fact.evidence, shuffled=table.shuffled, offered=table.cut_offered, cut=table.cut)
     coup = table.coup
     assert coup is not None
     for key, asked, box in found:

@@ -1,0 +1,181 @@
+"""What is heard late, at once, or not where it belongs yet: no seat is guessed, no order is invented, nobody accused."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from controller.core.inputs import Command, HandSeed, Input, Tick, What
+from controller.core.records import Record
+from controller.core.table import Table
+from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased
+from tests.felt import WALL, setup
+from tests.unit.test_rfid_table import Rfid, _started
+
+MS = 1_000_000
+FUSE_MS = setup().timing.fuse_ms
+
+
+class Shoe:
+    """Two players at a shoe table, whose shoe may have to say a card again."""
+
+    def __init__(self) -> None:
+        self.table = Table(setup())
+        self.records: list[Record] = []
+        self.at = self.no = self.slid = 0
+        self.feed(HandSeed(bytes(32)))
+        self.feed(Command("open", {"button": 2}, "s-01", "manager", "test"))
+        for seat in (1, 2, 3):
+            self.feed(Command("seat", {"seat": seat, "stack": 10_000}, "s-01", "manager", "test"))
+        self.key("HAND")
+        for card in ("2c", "3c", "4c", "5c", "6c", "7c"):
+            self.slide(card)
+        self.key("CALL", "CALL", "CHECK")
+
+    def feed(self, what: What) -> None:
+        self.no += 1
+        self.records += self.table.feed(Input(self.no, self.at, WALL + self.at, what))
+
+    def run(self, ms: int) -> None:
+        end = self.at + ms * MS
+        while (due := self.table.deadline()) is not None and due <= end:
+            self.at = max(self.at, due)
+            self.feed(Tick())
+        self.at = end
+
+    def key(self, *keys: str) -> None:
+        for key in keys:
+            self.feed(KeyPressed("keys0", 0, key))
+            self.feed(KeyReleased("keys0", 0, key))
+            self.run(50)
+
+    def slide(self, *cards: str, late: bool = False) -> None:
+        for card in cards:
+            self.slid += 1
+            self.feed(CardSeen("shoe0", self.slid, "0", card, None, 100, self.slid, late))
+        self.run(100)
+
+    def told(self, *types: str) -> list[tuple[str, int | None]]:
+        return [(r.type, r.data.get("seat")) for r in self.records if r.type in types]
+
+    def actions(self) -> list[tuple[int, str]]:
+        taken = [r.data for r in self.records if r.type == "action.taken" and r.data["street"] == "flop"]
+        return [(data["seat"], data["kind"]) for data in taken]
+
+
+def test_a_decision_that_was_keyed_before_a_late_card_is_taken_after_it() -> None:
+    table = Shoe()
+    table.slide("8c", "9c", "Tc")
+    table.key("CHECK", "BET", "2", "0", "0", "ENTER")
+    assert table.actions() == []
+    table.slide("Jc", late=True)
+    assert table.actions() == [(3, "check"), (1, "bet")]
+    assert table.told("action.refused", "breach.noted") == []
+
+
+def test_a_decision_that_was_keyed_before_the_card_was_drawn_is_refused() -> None:
+    table = Shoe()
+    table.slide("8c", "9c", "Tc")
+    table.key("CHECK")
+    table.slide("Jc")
+    assert table.actions() == []
+    assert [kind for kind, _ in table.told("action.refused", "street.opened")] == ["action.refused", "street.opened"]
+    table.key("CHECK")
+    assert table.actions() == [(3, "check")]
+
+
+def test_a_decision_waits_for_a_card_only_so_long() -> None:
+    table = Shoe()
+    table.key("CHECK")
+    assert not table.told("action.refused")
+    table.run(FUSE_MS)
+    assert len(table.told("action.refused")) == 1
+
+
+def test_after_a_refusal_for_want_of_a_card_no_seat_is_guessed() -> None:
+    table = Shoe()
+    table.slide("8c", "9c", "Tc")
+    table.key("CHECK")
+    table.run(FUSE_MS)
+    table.slide("Jc", late=True)
+    table.key("CHECK")  # whose? The one that was refused, or the next player's?
+    assert table.actions() == []
+    table.key("3", "CHECK", "CHECK")
+    assert table.actions() == [(3, "check"), (1, "check")]
+
+
+# --- antennas --------------------------------------------------------------------------------------------------
+
+
+def muck(table: Rfid, cards: Iterable[str]) -> None:
+    table.put([table.card[card] for card in cards], "muck")
+
+
+@pytest.mark.parametrize("holes", [{1: "AsAh", 2: "KsKh", 3: "7c2d"}, {1: "7c2d", 2: "KsKh", 3: "AsAh"}])
+def test_folds_that_one_inventory_shows_are_told_in_turn(holes: dict[int, str]) -> None:
+    table = Rfid()
+    table.open()
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.deal(holes)
+    for seat in (3, 1):
+        muck(table, (holes[seat][:2], holes[seat][2:]))
+    table.run(2500)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold"), (1, "fold")]
+    assert table.troubles() == []
+
+
+def test_a_fold_that_is_seen_with_the_last_card_of_the_deal_is_told_after_it() -> None:
+    table = Rfid()
+    table.open()
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    for card, seat in (("7c", 1), ("Ks", 2), ("As", 3), ("2d", 1), ("Kh", 2)):
+        table.slide(card, f"seat:{seat}")
+    table.slide("Ah", "seat:3", wait=0)
+    muck(table, ("As", "Ah"))
+    table.run(1500)
+    assert not table.actions()  # one card was never seen before the seat
+    table.put([table.card["Ah"]], "seat:3")
+    table.run(1500)
+    muck(table, ("As", "Ah"))
+    table.run(2500)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold")]
+    assert table.troubles() == []
+
+
+def test_a_blind_that_came_while_a_reader_was_lost_is_posted_when_it_is_back() -> None:
+    table = Rfid()
+    table.feed(DeviceUp("stacks0", 1, "reader", "M", "1", "1", "p"))
+    table.open()
+    table.feed(DeviceLost("stacks0", 2, "timeout", "p"))
+    table.bet(1, 500)
+    assert not table.all("hand.started")
+    table.feed(DeviceUp("stacks0", 3, "reader", "M", "1", "1", "p"))
+    table.run(1500)
+    table.bet(2, 1000)
+    posted = [(b["seat"], b["kind"], b["amount"]) for b in table.all("blind.posted")]
+    assert posted == [(1, "small", 500), (2, "big", 1000)]
+    assert not table.all("breach.noted")
+
+
+def test_chips_that_are_swept_after_an_unseen_fold_are_not_taken_back() -> None:
+    table = _started()
+    muck(table, ("7c", "2d"))
+    table.run(2500)
+    table.bet(1, 1000, 500)
+    table.feed(DeviceLost("cards0", 0, "timeout", "p"))
+    muck(table, ("Ks", "Kh"))
+    for seat in (1, 2):
+        table.put(list(table.places[f"bet:{seat}"]), "pot")
+    table.run(4000)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold"), (1, "raise"), (2, "fold")]
+    assert not table.all("breach.noted")
+
+
+def test_words_bind_the_chips_that_follow_them_and_not_those_that_lay_there() -> None:
+    table = _started()
+    table.bet(3, 1000, wait=500)  # the call is seen, and does not rest yet
+    table.key("RAISE", "60", "ENTER")  # what the next player says
+    table.bet(1, 1000, 1000, 500)
+    assert table.actions() == [(3, "call", 1000), (1, "raise", 3000)]
+    assert table.troubles() == []
