@@ -195,6 +195,7 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
     where: dict[object, str] = {}
     watched: dict[str, str] = {}
     kinds: list[str] = []
+    sighted: dict[str, str] = {}
     for name, values in given.items():
         key = f"devices.{name}"
         if not re.fullmatch(r"[a-z0-9-]{1,32}", name):
@@ -209,11 +210,13 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
         for channel, place in device.channels.items():
             at = f"{key}.channels.{channel}"
             yield from _place(file, at, channel, place, seats if isinstance(seats, int) else None)
-            if place in watched:
-                yield Fault(file, at, f'"{place}"', f"already watched by {watched[place]}: one place, one channel")
-            watched.setdefault(place, at)
+            # A camera is a second witness: it may look at what another device reads.
+            same = sighted if kind_of(device.driver) == "camera" else watched
+            if place in same:
+                yield Fault(file, at, f'"{place}"', f"already watched by {same[place]}: one place, one channel")
+            same.setdefault(place, at)
     if tree.get("kind") == "rfid":
-        yield from _antennas(file, tree, seats, watched, kinds, test)
+        yield from _antennas(file, tree, seats, watched, sighted, kinds, test)
     if tree.get("kind") == "shoe":
         for kind in ("shoe", "keypad"):
             if kinds.count(kind) > 1:
@@ -223,7 +226,13 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
 
 
 def _antennas(
-    file: str, tree: Mapping[str, Any], seats: object, watched: Mapping[str, str], kinds: list[str], test: bool
+    file: str,
+    tree: Mapping[str, Any],
+    seats: object,
+    watched: Mapping[str, str],
+    sighted: Mapping[str, str],
+    kinds: list[str],
+    test: bool,
 ) -> Iterator[Fault]:
     """What an RFID table cannot be played without: antennas everywhere, and tags that somebody registered."""
     if kinds.count("keypad") > 1:
@@ -231,8 +240,10 @@ def _antennas(
     elif "keypad" not in kinds and not test:
         yield Fault(file, "devices", "", "missing: an RFID table needs a device of kind keypad")
     count = seats if isinstance(seats, int) else 0
-    each = [f"{what}:{seat}" for what in ("seat", "stack", "bet") for seat in range(1, count + 1)]
-    missing = [place for place in (*each, "board", "burn", "muck", "pot") if place not in watched]
+    stacks = ["stack"] if any(place.startswith("stack:") for place in watched) else []
+    each = [f"{what}:{seat}" for what in ("seat", *stacks, "bet") for seat in range(1, count + 1)]
+    missing = [place for place in (*each, "burn", "muck", "pot") if place not in watched]
+    missing += [] if "board" in watched or "board" in sighted else ["board"]
     if missing and not test:
         some = ", ".join(missing[:6]) + (" ..." if len(missing) > 6 else "")
         yield Fault(file, "devices", "", f"no channel watches {some}: an RFID table senses all of them")

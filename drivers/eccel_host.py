@@ -20,6 +20,8 @@ from drivers.readings import TagsSeen
 from drivers.telling import Sightings, Teller
 
 MODEL = "Pepper C1"
+MOST_TAGS = 255
+"""It says in one byte how many tags there are."""
 
 
 class _Stage(Enum):
@@ -262,14 +264,17 @@ class EccelHost(Framed[Frame]):
         if len(self._found) < self._count:
             self._ask(_Stage.UID, now, bytes((len(self._found),)))
         else:
+            full = self._count >= MOST_TAGS
+            if full:
+                self._fault("overflow", f"{MOST_TAGS} tags or more in one field: the reader tells of no more")
             # An answer that came twice fills two places, and one found by searching in noise proves nothing.
-            self._next(now, complete=self._framer.clean and len(set(self._found)) == self._count)
+            self._next(now, complete=self._framer.clean and len(set(self._found)) == self._count and not full)
 
     def _next(self, now: int, *, complete: bool) -> None:
         self._misses = 0
         if complete:
             self._whole_at = now
-            self._clear("rf", "protocol")
+            self._clear("rf", "protocol", "overflow")
         self._tell(str(self._antennas[self._turn]), complete=complete, now=now)
         self._turn += 1
         if self._turn < len(self._antennas):

@@ -9,6 +9,7 @@ All numbers are big-endian. Layouts follow the public developer guide and captur
 """
 
 import binascii
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -174,6 +175,10 @@ class Version:
 
 _SIZES = (1, 1, 1, 3, 4, 2, 1)
 """Bytes of the metadata fields by their bit: count, RSSI, antenna, kHz, ms, phase, protocol."""
+_ALL = b"\x01\xff"
+_WHOLE = struct.Struct(">BbBBHI6xH")
+"""Count, RSSI, antenna, kHz in two parts, ms, and the bits of the name, behind phase, protocol, no data, and GPIO."""
+_NAME_AT = 24
 _DATA_BIT = 0x0080
 _GPIO_BIT = 0x0100
 _STREAM_FLAGS = 0x001B
@@ -216,6 +221,12 @@ class TagRead:
             raise ProtocolError(f"stream record of {len(data)} bytes: at least 6 are due")
         if data[5] != TAG:
             return None
+        if data[3:5] == _ALL and data[19:21] == b"\x00\x00" and len(data) > _NAME_AT + 4:
+            # As ``RUN`` orders it, and then nothing has to be counted: a full tray is a thousand of these a second.
+            count, rssi, antenna, high, low, when, bits = _WHOLE.unpack_from(data, 6)
+            if bits == 8 * (len(data) - _NAME_AT):
+                pc, crc = int.from_bytes(data[_NAME_AT : _NAME_AT + 2], "big"), int.from_bytes(data[-2:], "big")
+                return cls(data[_NAME_AT + 2 : -2], pc, rssi, antenna >> 4, high << 16 | low, when, count, crc)
         flags = int.from_bytes(data[3:5], "big")
         at = 6
         fields: list[int] = []

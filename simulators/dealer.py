@@ -62,7 +62,15 @@ class Lay:
     tags: tuple[str, ...]
 
 
-Deed = CardSlides | KeyDown | KeyUp | Lift | Lay
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Cards at a place are turned over, so that they lie face up."""
+
+    place: str
+    tags: tuple[str, ...]
+
+
+Deed = CardSlides | KeyDown | KeyUp | Lift | Lay | Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,14 @@ def antenna_reader(*, reads: Mapping[str, Any] | None = None, **given: Any) -> F
 
 
 MODELS: Mapping[str, Callable[..., Device]] = MappingProxyType(
-    {"shoe": loaded_shoe, "keypad": Keypad, "feig": antenna_reader}
+    {
+        "shoe": loaded_shoe,
+        "keypad": Keypad,
+        "feig": antenna_reader,
+        "eccel": PepperReader,
+        "mercury": MercuryModule,
+        "camera": SmartCamera,
+    }
 )
 """Driver name -> the simulated device."""
 

@@ -30,6 +30,8 @@ class Device:
     model: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
+    link: str = ""
+    """On wires: another link than the usual one of its driver."""
     def info(self) -> DeviceInfo:
         """What the core is told of it."""
         return DeviceInfo(self.name, self.driver, self.places, self.kind)
@@ -46,11 +48,18 @@ class Layout:
     @classmethod
     def of(cls, devices: Sequence[Device]) -> "Layout":
         """The layout of these devices."""
-        watched = {place: (d.name, int(channel)) for d in devices for channel, place in d.places.items()}
+        read = [device for device in devices if device.kind != "camera"]
+        watched = {place: (d.name, int(channel)) for d in read for channel, place in d.places.items()}
         return cls(tuple(devices), MappingProxyType(watched))
 
     def names(self) -> tuple[str, ...]:
         """The devices by name."""
+    @property
+    def regions(self) -> dict[str, tuple[str, int]]:
+        """Place -> camera and region."""
+        cameras = [device for device in self.devices if device.kind == "camera"]
+        return {place: (d.name, int(region)) for d in cameras for region, place in d.places.items()}
+
         return tuple(device.name for device in self.devices)
 
 
@@ -97,6 +106,34 @@ def rfid_table(seats: int) -> Layout:
 
 def of(kind: Kind, seats: int) -> Layout:
     """The layout of a kind of table."""
+def multiplexer(name: str, places: Sequence[str], poll_ms: int = POLL_MS) -> Device:
+    """An Eccel Pepper with a multiplexer, on the network: an antenna for each place, eight at most."""
+    channels = {str(channel): place for channel, place in enumerate(places, 1)}
+    options = {"antennas": list(range(1, len(places) + 1)), "poll_ms": poll_ms}
+    return Device(name, "eccel", "reader", MappingProxyType(channels), MappingProxyType(options), link="tcp")
+
+
+def six_table(seats: int) -> Layout:
+    """Six devices of six makes: no stack antennas, but a shoe and a camera beside the antennas as second witnesses.
+
+    A FEIG multiplexer for cards and pot, an Eccel MUX for bets (two of them above eight seats), a ThingMagic tray, a
+    USB shoe, a camera over board and seats, a keypad.
+    """
+    ring = range(1, seats + 1)
+    bets = [f"bet:{n}" for n in ring]
+    regions = {str(n): f"seat:{n}" for n in ring} | {str(seats + 1): "board"}
+    return Layout.of(
+        (
+            reader("cards0", ["board", "burn", "muck", "pot", *(f"seat:{n}" for n in ring)], CARDS_POLL_MS),
+            *(multiplexer(f"bets{at // PORTS}", bets[at : at + PORTS]) for at in range(0, seats, PORTS)),
+            Device("tray0", "mercury", "reader", MappingProxyType({"0": "tray"})),
+            SHOE,
+            Device("cam0", "camera", "camera", MappingProxyType(regions)),
+            KEYS,
+        )
+    )
+
+
     return rfid_table(seats) if kind == "rfid" else shoe_table()
 
 

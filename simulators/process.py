@@ -32,6 +32,11 @@ class DaemonProcess:
         """Whether the process is there."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """The process, once it was started."""
+        return None if self._process is None else self._process.pid
+
     def start(self) -> None:
         """Start and wait for READY. Raises ``ProductFailure``."""
         notify = self._config.with_name("notify")

@@ -22,7 +22,7 @@ from drivers.veil import Veil
 from simulators.errors import RigError
 from simulators.faults import LinkFaults
 from simulators.gestures import Answer, Disturbance, perform
-from simulators.hardware.device import Device
+from simulators.hardware.device import Device, OnALine
 
 AWAKE = 1500 * MS
 """For so long after a change a reader tells its fields anew; later only now and then."""
@@ -43,7 +43,8 @@ class VirtualWire:
     ``pump`` does what is due and hands over the readings; ``deadline`` says when it is next worth calling.
     ``piece`` cuts what the device sends into pieces of that many bytes (never for HID reports). A reader that gives
     the same answer until somebody moves a tag may doze: ``poll`` ns is how often it reads. Nothing is missed: it goes
-    on reading at the times at which it would have read anyway, as soon as anything happens to it.
+    on reading at the times at which it would have read anyway, as soon as anything happens to it. ``baud`` is the speed
+    at which the line is opened, for devices that have one; without it, the speed at which the device has it.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class VirtualWire:
         veil: Veil | None = None,
     ) -> None:
         path = f"virtual://{name}"
+        baud: int = 0,
         self._poll = poll
         self._awake_until = AWAKE
+        self._baud = baud or (device.line if isinstance(device, OnALine) else 0)
         self._resume_at = 0
         self.name = name
         self.device = device
@@ -164,6 +167,7 @@ class VirtualWire:
                 self._open_at = None
                 self._apply(self._attendant.opened(now), now)
             else:
+                self._set_line(self._baud)
                 self._lose("missing", now)
 
     def _exchange(self, now: int) -> bool:
@@ -200,11 +204,18 @@ class VirtualWire:
             self._due = step.deadline
             for frame in step.send:
                 self._faults.to_device.send(frame, now)
+            if step.baud is not None:
+                self._to_host.clear()  # what came at the old speed
+                self._set_line(step.baud)
             if step.failed is not None:
                 self._lose(step.failed, now)
 
     def _lose(self, cause: str, now: int) -> None:
         self._open = False
+    def _set_line(self, baud: int) -> None:
+        if isinstance(self.device, OnALine):
+            self.device.line = baud
+
         self._open_at = now + RETRY
         self._due = None
         self._to_device.clear()

@@ -1,6 +1,6 @@
 """What every simulated device offers. Sans IO, like the drivers' conversations: the rig moves the bytes."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class Device(Protocol):
@@ -17,3 +17,10 @@ class Device(Protocol):
 
     def power_cycle(self, now: int) -> None:
         """The device was unplugged and plugged in again: volatile state is gone."""
+
+
+@runtime_checkable
+class OnALine(Protocol):
+    """A device that hears the host only at one speed of the line. ``line`` is the speed at which the host has it."""
+
+    line: int

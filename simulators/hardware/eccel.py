@@ -9,6 +9,8 @@ from drivers.options import MS
 RF_ERROR = 0x0020
 """Error of a command that could not talk to a tag."""
 UNKNOWN = 0x0001
+MOST_TAGS = 255
+"""It says in one byte how many tags there are."""
 
 
 class PepperReader:
@@ -77,7 +79,7 @@ class PepperReader:
         self.reset()
 
     def _obey(self, code: int, data: bytes, now: int) -> bytes:
-        seen = list(self._fields.get(self._antenna, {}))
+        seen = list(self._fields.get(self._antenna, {}))[:MOST_TAGS]
         match code:
             case Command.PING:
                 return done(code)

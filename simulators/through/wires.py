@@ -10,11 +10,12 @@ from typing import Any
 from controller.contract.topics import Source, Topics
 from simulators import config
 from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
-from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift
+from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import ProductFailure
+from simulators.eye import Eye
 from simulators.gestures import FILLER
-from simulators.layout import Layout
+from simulators.layout import Device, Layout
 from simulators.plan import SITE, TABLE, Plan
 from simulators.process import DaemonProcess, feltd
 from simulators.rigs import Host
@@ -55,6 +56,7 @@ class WiresStage:
         self._speed = speed
         self._dealer = plan.dealer()
         self._layout = plan.layout
+        self._eye = Eye(self._layout, plan.deck)
         self._last_key = 0.0
         self._hand = Performed()
         self._open: list[Callable[[], Any]] = []
@@ -177,7 +179,10 @@ class WiresStage:
     # ------------------------------------------------------------------- hands
 
     def _do(self, deed: Deed) -> None:
+        self._eye.follow(deed, self._host.do)
         match deed:
+            case Turn():
+                pass
             case Lift(place=place, tags=tags):
                 self._field("take", place, tags)
             case Lay(place=place, tags=tags):
@@ -245,16 +250,20 @@ class WiresStage:
 
 def devices(table: Layout, folder: Path, number: int = 0) -> list[dict[str, Any]]:
     """The devices of a table, for the process that plays them. ``number`` tells one set of USB devices from another."""
-    shoe, keys = f"SHOE-{number:04d}", f"KEYS-{number:04d}"
+    shoe, keys, camera = (f"{what}-{number:04d}" for what in ("SHOE", "KEYS", "CAM"))
     usb: dict[str, dict[str, Any]] = {
         "shoe": {"product": 0xF001, "serial": shoe, "model": {"serial": shoe}},
         "keypad": {"product": 0xF002, "serial": keys},
     }
-    return [
-        {"name": device.name, "driver": device.driver}
-        | usb.get(device.driver, {"path": str(folder / device.name), "model": dict(device.model)})
-        for device in table.devices
-    ]
+        "camera": {"product": 0xF003, "serial": camera, "model": {"serial": camera}},
+
+    def at(device: Device) -> dict[str, Any]:
+        if device.driver in usb:
+            return usb[device.driver]
+        path = "127.0.0.1:0" if device.link == "tcp" else str(folder / device.name)
+        return {"link": device.link, "path": path, "model": dict(device.model)}
+
+    return [{"name": device.name, "driver": device.driver} | at(device) for device in table.devices]
 
 
 def broker_for(folder: Path) -> Broker:

@@ -13,6 +13,7 @@ from simulators.errors import RigError
 from simulators.gestures import FILLER, loaded_shoe
 from simulators.hardware.feig import FeigReader
 from simulators.hardware.keypad import Keypad
+from simulators.hardware.mercury import MercuryModule
 from simulators.rigs import VirtualWire
 
 SECOND = 1000 * MS
@@ -164,3 +165,24 @@ def test_whatever_happens_every_card_comes_once_and_in_order(
     assert numbers == list(range(1, len(numbers) + 1))
     assert wire.perform("state", now)["unconfirmed"] == 0
     assert wire.up
+
+
+@pytest.mark.parametrize("speed", [9_600, 921_600])
+def test_the_line_has_the_speed_that_the_driver_asks_for(speed: int) -> None:
+    """A module that a former host has left at another speed is found, and found again after it was unplugged."""
+    wire = VirtualWire("tray0", "mercury", MercuryModule(baud=speed), baud=115_200)
+    for round_ in range(2):
+        began = round_ * 100 * SECOND
+        readings = run(wire, began, began + 20 * SECOND)
+        assert wire.up
+        assert [type(each) for each in readings if isinstance(each, DeviceUp | DeviceLost)][-1] is DeviceUp
+        wire.perform("unplug", began + 30 * SECOND)
+        run(wire, began + 30 * SECOND, began + 40 * SECOND)
+        wire.perform("plug", began + 50 * SECOND)
+
+
+def test_a_module_at_a_speed_that_nobody_tries_stays_deaf() -> None:
+    wire = VirtualWire("tray0", "mercury", MercuryModule(baud=300), baud=115_200)
+    readings = run(wire, 0, 60 * SECOND)
+    assert not wire.up
+    assert [each.cause for each in readings if isinstance(each, DeviceLost)] == ["timeout"]

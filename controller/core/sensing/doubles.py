@@ -35,7 +35,7 @@ class Doubles:
         self._twice: dict[tuple[str, Channel, Channel], Claim] = {}
 
     def heard(self, reading: Reading, at: int) -> list[DeviceConflict | DeviceCleared]:
-        """What one reading says of conflicts between devices: one reading for each device that they begin or end for."""
+        """What one reading says of conflicts between devices: a word for each device that they begin or end for."""
         match reading:
             case TagsSeen():
                 return self._inventory(reading, at)

@@ -14,7 +14,7 @@ from controller.core.rules.ultimate.state import Coup
 from controller.core.sensing.sights import MS, Sight, Sights
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
-from drivers.readings import CardSeen, CardSighted, DeviceFault, DeviceLost, Reading
+from drivers.readings import CardSighted, DeviceFault, DeviceLost, Reading
 
 AGAIN = 250 * MS
 """How soon to look again at cards that lie open before the rules can have them open."""
@@ -83,11 +83,6 @@ class Witnessed:
                 if seen is not None and seen.place == "shoe":
                     self._passed(seen, reading, at, state)
                 self._primary.sighted = {place for place in self._alone if self._sights.lying(place)}
-                return self.tick(at, state)
-            case CardSeen() if self._setup.kind == "rfid":
-                card = self._setup.deck.tags.get(reading.tag) if reading.tag is not None else reading.card
-                if card is not None and reading.confidence >= self._setup.timing.min_confidence:
-                    self._leaves(card, Evidence(reading.device, reading.sequence), at, state)
                 return self.tick(at, state)
             case DeviceLost(device=device) | DeviceFault(device=device, fault="reset"):
                 self._sights.forget(device)
