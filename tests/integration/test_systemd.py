@@ -241,6 +241,17 @@ def test_sysusers_makes_the_account_and_its_groups(installed: Path) -> None:
     assert "/sysusers.d/" not in done.stderr
 
 
+def test_sysusers_takes_the_groups_that_a_distribution_has_itself(installed: Path) -> None:
+    """Debian gives both a number of its own: a second line for the same group would be a conflict."""
+    debian = installed / "usr" / "lib" / "sysusers.d"
+    debian.mkdir(parents=True)
+    (debian / "basic.conf").write_text("g dialout 20 -\ng plugdev 46 -\n")
+    done = tool("systemd-sysusers", f"--root={installed}")
+    assert (done.returncode, "onflict" in done.stderr) == (0, False), done.stderr
+    groups = (installed / "etc" / "group").read_text().splitlines()
+    assert {"dialout:x:20:feltd", "plugdev:x:46:feltd"} <= set(groups)
+
+
 def test_sysusers_says_what_it_does_not_understand(installed: Path) -> None:
     """Its exit code is 0 all the same."""
     (installed / "etc" / "sysusers.d" / "feltd.conf").write_text("x feltd -\n")
