@@ -13,8 +13,10 @@ from typing import Any
 
 from controller.core.inputs import Notice
 from controller.core.records import Record
+from controller.core.setup import Setup
 from controller.errors import LocalError
 from controller.settings import Settings
+from drivers.veil import Veil
 
 UNKNOWN_BOOT = "unknown"
 REMEMBERING = ("shoe", "camera")
@@ -132,6 +134,13 @@ def device_options(
         return dict(given)
     whose = {"committed_serial": serial} if serial not in (None, "", "-") else {}
     return {**given, "committed": last_card, **whose}
+
+
+def veils(setup: Setup) -> dict[str, Veil]:
+    """What keeps devices from naming closed cards, by device; none where a house has them read."""
+    if not setup.unread:
+        return {}
+    return {name: Veil(setup.deck.tags, open_) for name, open_ in setup.open_channels({"board"}).items()}
 
 
 def test_mode(kind: str) -> Notice:

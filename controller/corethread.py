@@ -99,6 +99,8 @@ class CoreThread:
         self._group: list[_Fed] = []
         """What was fed since the last commit."""
         self._devices: Mapping[str, Acknowledge] = {}
+        self._owed: list[Reading] = []
+        """Readings that are not acknowledged yet."""
         self._lifts: Mapping[str, Lift] = {}
         self._lifted: tuple[Mapping[str, frozenset[str]], bool] | None = None
         self._standing: dict[tuple[str, str], Reading] = {}
@@ -258,6 +260,7 @@ class CoreThread:
             raise
         for fed in group:
             self._settle(fed)
+        self._acknowledge()
         self._lift()
 
     def _lift(self) -> None:
@@ -309,8 +312,16 @@ class CoreThread:
         elif not isinstance(fed.what, Command | Notice | Tick | HandSeed):
             if fed.recorded:
                 self._remember(fed.what)
-            if not self._devices[fed.what.device](fed.what):
-                log.warning("acknowledgement dropped", device=fed.what.device, reading=fed.what.reading)
+            self._owed.append(fed.what)
+
+    def _acknowledge(self) -> None:
+        """Tell devices that their readings are durable: all but those whose outcome the table still waits for."""
+        owed, self._owed = self._owed, []
+        for reading in owed:
+            if self._table.waits_for(reading):
+                self._owed.append(reading)
+            elif not self._devices[reading.device](reading):
+                log.warning("acknowledgement dropped", device=reading.device, reading=reading.reading)
 
     def _start_over(self) -> None:
         """The table as the ledger has it, and the last word of every device and place on top."""
@@ -318,7 +329,7 @@ class CoreThread:
         if self._listener:
             self._listener.restored(self._ledger.row, self._clock.now())
         self._seed_ahead()
-        for reading in list(self._standing.values()):
+        for reading in [*self._standing.values(), *self._owed]:
             self._store([self._fed(reading, None)])
 
     def _seed_ahead(self) -> None:

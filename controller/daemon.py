@@ -47,6 +47,7 @@ from controller.runtime.metrics import MetricsServer
 from controller.runtime.notify import Notifier
 from controller.settings import BrokerSettings, DeviceSettings, Settings
 from drivers.supervisor import Supervisor
+from drivers.veil import Veil
 
 LOOK_S = 1.0
 """How often the main thread looks after the others."""
@@ -113,7 +114,10 @@ class Daemon:
             )
             staff = self._recover(core, ledger)
             sequences, serials = core.last_cards(), core.serials()
-            self._supervisors = {d.name: self._supervisor(d, sequences, serials) for d in self._settings.devices}
+            veils = boot.veils(self._settings.setup)
+            self._supervisors = {
+                d.name: self._supervisor(d, sequences, serials, veils.get(d.name)) for d in self._settings.devices
+            }
             if self._settings.broker:
                 self._pump = self._make_pump(self._settings.broker, ledger)
             fill = FillWatch(ledger.path, self._retention, was_full=core.storage_full())
@@ -124,7 +128,10 @@ class Daemon:
             access = Access(self._settings.staff_file, self._login_failed) if self._settings.staff_file else None
             desk = Desk(self._settings.socket, self._inbox, staff, health.report, access)
             commands = CommandSocket(self._settings.socket, desk.answer)
-            core.start({name: supervisor.acknowledge for name, supervisor in self._supervisors.items()})
+            core.start(
+                {name: supervisor.acknowledge for name, supervisor in self._supervisors.items()},
+                {name: self._supervisors[name].lift for name in veils},
+            )
             for supervisor in self._supervisors.values():
                 supervisor.start()
             if self._pump:
@@ -172,7 +179,11 @@ class Daemon:
         return staff
 
     def _supervisor(
-        self, device: DeviceSettings, last_cards: Mapping[str, int], serials: Mapping[str, str]
+        self,
+        device: DeviceSettings,
+        last_cards: Mapping[str, int],
+        serials: Mapping[str, str],
+        veil: Veil | None,
     ) -> Supervisor:
         return Supervisor(
             device.name,
@@ -187,6 +198,7 @@ class Daemon:
             test_mode=self._settings.setup.test,
             speed=self._clock.speed,
             tap=self._recorder,
+            veil=veil,
         )
 
     def _make_pump(self, broker: BrokerSettings, ledger: Ledger) -> Pump:

@@ -199,6 +199,7 @@ class _Reader:
             software=MappingProxyType(software()),
             shift=read.shift,
             test=read.test,
+            closed_cards=read.closed_cards,
         )
         return Settings(
             file=self.path,
@@ -209,7 +210,7 @@ class _Reader:
             broker=_broker(read.broker, self.path.parent) if read.broker else None,
             devices=tuple(
                 DeviceSettings(
-                    name, device.driver, device.uri, MappingProxyType(device.options), MappingProxyType(device.expect)
+                    name, device.driver, device.uri, _options(device, read), MappingProxyType(device.expect)
                 )
                 for name, device in read.devices.items()
             ),
@@ -231,6 +232,12 @@ class _Reader:
 def _info(name: str, device: DeviceFile) -> DeviceInfo:
     kind = settingschecks.kind_of(device.driver)
     return DeviceInfo(name, device.driver, MappingProxyType(dict(device.channels)), kind)
+
+
+def _options(device: DeviceFile, read: TableFile) -> Mapping[str, Any]:
+    """A device's options. Our shoe is told itself not to read closed cards: their values never leave it."""
+    told = {"closed_cards": read.closed_cards} if device.driver == "shoe" else {}
+    return MappingProxyType({**device.options, **told})
 
 
 def _ledger(read: LedgerFile, folder: Path, state: Path, table: str) -> LedgerSettings:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from controller import software, stafffile
+from controller import closedchecks, software, stafffile
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset
 from controller.errors import LocalError
@@ -40,6 +40,7 @@ def check(path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset:
     yield from _access(file, path.parent, tree, test)
     yield from _software(file, tree)
     yield from _devices(file, tree, test)
+    yield from closedchecks.check(file, tree, profile)
 
 
 def flat(override: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -129,6 +129,7 @@ class TimingFile(Section):
     in_flight_ms: Milliseconds = 4_000
     payout_ms: Milliseconds = 8_000
     spoken_ms: Milliseconds = 30_000
+    turned_ms: Milliseconds = 4_000
 
 
 class DeviceFile(Section):
@@ -153,6 +154,7 @@ class TableFile(Section):
     state_dir: Text
     test: bool = False
     seed: Annotated[int, Field(ge=0)] | None = None
+    closed_cards: Literal["read", "unread"] = "read"
     shift: Text = "1"
     gaming_day_starts: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] = "06:00"
     utc_offset: Annotated[str, Field(pattern=r"^[+-](0\d|1[0-4]):[0-5]\d$")] = "+00:00"

@@ -36,6 +36,7 @@ def write(
         "profile": plan.profile,
         "state_dir": str(folder),
         "test": True,
+        "closed_cards": plan.closed_cards,
         "seed": plan.seed,
         "override": dict(plan.override),
         "currency": {"code": plan.stakes.currency, "exponent": plan.stakes.exponent},

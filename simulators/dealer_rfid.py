@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from simulators.dealer import Dealer, KeyDown, KeyUp, Lay, Lift, Timed, keys_of
+from simulators.dealer import CardSlides, Dealer, KeyDown, KeyUp, Lay, Lift, Timed, Turn, keys_of
 from simulators.errors import RigError
 from simulators.scripts.acts import (
     DECK,
@@ -39,10 +39,19 @@ class AntennaDealer:
     """One dealer and the players at one RFID table. ``tokens`` is where everything lies; it is kept up to date."""
 
     def __init__(
-        self, tokens: Tokens, unit: int, seed: int, pace: Mapping[str, Span], dead: Collection[str] = ()
+        self,
+        tokens: Tokens,
+        unit: int,
+        seed: int,
+        pace: Mapping[str, Span],
+        dead: Collection[str] = (),
+        *,
+        shoe: bool = False,
+        camera: bool = False,
     ) -> None:
         self.tokens = tokens
         self._dead = dead
+        self._shoe = shoe
         self._unit = unit
         self._hands = Dealer(unit, seed, pace)
         self._kinds = sorted(set(tokens.values.values()))
@@ -59,8 +68,8 @@ class AntennaDealer:
     def deeds(self, act: Act) -> Iterator[Timed]:
         """What hands do for one act, each deed after a pause."""
         match act:
-            case Slide(card=card, place=place, seat=seat):
-                yield from self._slide(card, place, seat)
+            case Slide():
+                yield from self._slide(act)
             case Muck(seat=seat):
                 yield from self._move(f"seat:{seat}", "muck", self._cards(f"seat:{seat}"))
             case Stake():
@@ -91,13 +100,18 @@ class AntennaDealer:
 
     # ------------------------------------------------------------------ cards
 
-    def _slide(self, card: str | None, place: str, seat: int | None) -> Iterator[Timed]:
-        if card is None:
+    def _slide(self, act: Slide) -> Iterator[Timed]:
+        """A card leaves the shoe, where there is one, and lies at its place a moment later."""
+        if act.card is None:
             raise RigError("an antenna reads a tag or nothing: a card without a value is for a shoe")
-        where = f"seat:{seat}" if place == "seat" else place
-        tag = card_tag(card)
-        self.tokens.lay([tag], where)
-        yield Timed(self.pause("slide_ms"), Lay(where, (tag,)))
+        where = f"seat:{act.seat}" if act.place == "seat" else act.place
+        if self._shoe and act.shoe != "-":
+            yield Timed(0, CardSlides(act.shoe or act.card, act.confidence))
+        pause = self.pause("slide_ms")
+        if act.lands:
+            tag = card_tag(act.card)
+            self.tokens.lay([tag], where)
+            yield Timed(pause, Lay(where, (tag,)))
 
     def _cards(self, place: str) -> list[str]:
         return [tag for tag in self.tokens.at(place) if tag not in self.tokens.values]

@@ -8,6 +8,8 @@ from typing import Any, Literal
 from controller.core.setup import DeviceInfo
 
 Kind = Literal["shoe", "rfid"]
+Closed = Literal["read", "unread"]
+"""Whether sensors read closed cards."""
 PORTS = 8
 """Antenna ports of one reader; more antennas are reached through multiplexers."""
 SETS_PER_ANSWER = 120
@@ -135,6 +137,15 @@ def six_table(seats: int) -> Layout:
 
 
     return rfid_table(seats) if kind == "rfid" else shoe_table()
+
+
+def furnished(table: Layout, *, shoe: bool, closed_cards: Closed) -> Layout:
+    """The same table with a shoe beside its antennas, and with a shoe that does not read what may not be read."""
+    devices = [SHOE, *table.devices] if shoe and "shoe0" not in table.names() else list(table.devices)
+    if closed_cards == "unread":
+        unread = MappingProxyType({**SHOE.options, "closed_cards": "unread"})
+        devices = [replace(device, options=unread) if device.driver == "shoe" else device for device in devices]
+    return Layout.of(devices)
 
 
 def in_the_field(table: Layout, seed: str, dead: Sequence[str]) -> Layout:

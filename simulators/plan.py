@@ -16,7 +16,7 @@ from controller.core.setup import Chipset, Currency, Deck, Denomination, Limits,
 from simulators import duties, layout
 from simulators.dealer import Dealer
 from simulators.dealer_rfid import AntennaDealer
-from simulators.layout import Kind, Layout
+from simulators.layout import Closed, Kind, Layout
 from simulators.readrate import DEAD, Reads
 from simulators.scripts.acts import DECK, Order, Script, SeatStart, Stakes
 from simulators.scripts.scenario import PACE, Scenario
@@ -48,11 +48,26 @@ class Plan:
     cold: bool = False
     kind: Kind = "shoe"
     reads: Reads = "perfect"
+    tray_chips: Mapping[int, int] | None = None
+    closed_cards: Closed = "read"
+    shoe: bool = False
+    """Whether an RFID table has a shoe beside its antennas."""
+    six: bool = False
+    """An RFID table of six devices of six makes (``layout.six_table``)."""
+
+    @property
+    def boxes(self) -> bool:
+        """Whether seats are boxes: the house-banked game."""
+        return self.rules.game == "ultimate"
 
     @property
     def layout(self) -> Layout:
         """The devices of the table."""
-        table = layout.of(self.kind, self.places)
+        table: Layout = (boxtable if self.boxes else layout).of(self.kind, self.places)
+        if self.six:
+            table = layout.six_table(self.places)
+        if not self.boxes:
+            table = layout.furnished(table, shoe=self.shoe, closed_cards=self.closed_cards)
         if self.reads == "perfect":
             return table
         return layout.in_the_field(table, f"{self.name}/{self.seed}", sorted(self.dead))
@@ -74,7 +89,8 @@ class Plan:
     def dealer(self) -> Dealer | AntennaDealer:
         """A dealer for this kind of table."""
         if self.kind == "rfid":
-            return AntennaDealer(self.tokens.copy(), self.stakes.unit, self.seed, self.pace, self.dead)
+            tokens, unit, shoe = self.tokens.copy(), self.stakes.unit, self.shoe or self.six
+            return AntennaDealer(tokens, unit, self.seed, self.pace, self.dead, shoe=shoe, camera=self.six)
         return Dealer(self.stakes.unit, self.seed, self.pace)
 
     @property
@@ -133,6 +149,7 @@ class Plan:
             currency=Currency(self.stakes.currency, self.stakes.exponent),
             software=SOFTWARE,
             test=True,
+            closed_cards=self.closed_cards,
         )
 
     def opening(self) -> list[Order]:

@@ -19,12 +19,13 @@ from controller.faults import BadConfiguration
 from simulators import artefacts, faulted, night, playing, report
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.faulted import Faults
-from simulators.layout import Kind
+from simulators.layout import Closed, Kind
 from simulators.plan import Plan, of_scenario, of_script
 from simulators.readrate import Reads
 from simulators.scripts import phh, scenario
 from simulators.scripts.acts import Script
 from simulators.scripts.by_tags import by_tags
+from simulators.scripts.by_word import ByWord, named_in
 from simulators.scripts.variants import Pick
 from simulators.seen import Seen
 from simulators.through.facts import FactsStage
@@ -58,6 +59,9 @@ class Ask:
     faults: Faults | None = None
     bundles: Path | None = None
     rig: "tuple[Rig, Host] | None" = None
+    closed_cards: Closed = "read"
+    shoe: bool = False
+    six: bool = False
 
 
 def _several(text: str) -> int:
@@ -74,6 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--through", choices=WAYS, default="facts")
     parser.add_argument("--table", choices=("shoe", "rfid"), help="only this kind (recorded hands: shoe)")
     parser.add_argument("--reads", choices=("perfect", "field"), default="perfect", help="how well antennas read")
+    parser.add_argument("--closed-cards", choices=("read", "unread"), default="read", help="whether sensors read them")
+    parser.add_argument("--shoe", action="store_true", help="with --table rfid: a shoe beside the antennas")
     parser.add_argument("--profile", default="rs_holdem", help="house rules for recorded hands")
     parser.add_argument("--ledger", type=Path, help="keep the ledger in this new file, its keys beside it")
     parser.add_argument("--json", action="store_true", help="one JSON document instead of a table")
@@ -93,7 +99,17 @@ def main(arguments: Sequence[str]) -> int:
     try:
         faults = Faults.read(asked.faults) if asked.faults else None
         ask = Ask(
-            asked.through, asked.profile, asked.seed, asked.speed, asked.table, asked.reads, faults, asked.bundles
+            asked.through,
+            asked.profile,
+            asked.seed,
+            asked.speed,
+            "rfid" if asked.table == "six" else asked.table,
+            asked.reads,
+            faults,
+            asked.bundles,
+            closed_cards=asked.closed_cards,
+            shoe=asked.shoe,
+            six=asked.table == "six",
         )
         house(ask.profile)
         plan = night.read(asked.night) if asked.night else None
@@ -192,7 +208,8 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
     case = Case(one.name, "passed")
     table = f" --table {ask.table}" if ask.table else ""
     reads = f" --reads {ask.reads}" if ask.reads != "perfect" else ""
-    how = f"--through {ask.through}{table}{reads} --profile {ask.profile} --seed {ask.seed}"
+    more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
+    how = f"--through {ask.through}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
     case.command = f"feltsim rehearse {how} {one.path}"
     began = time.monotonic()
     try:
@@ -251,6 +268,10 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
             raise NotRunnable("these house rules refuse what the record says: at an RFID table the chips have moved")
         plan = replace(plan, kind="rfid", reads=ask.reads)
         acts = by_tags(acts, plan.stakes, plan.seats, *_money(follower.seen))
+    elif ask.closed_cards == "unread":
+        acts = list(ByWord(plan.people["dealer"]).acts(acts))
+    antennas = plan.kind == "rfid"
+    plan = replace(plan, closed_cards=ask.closed_cards, shoe=ask.shoe and antennas, six=ask.six and antennas)
     speed = ask.speed or (5 if ask.table == "rfid" else 10)
     with _stage(plan, ask, journal, ledger, speed) as stage, _evidence(one, ask, case, stage):
         struck = None
@@ -275,7 +296,12 @@ def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
 
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     script = scenario.load(one.path, one.pick)
-    plan = replace(of_scenario(script), reads=ask.reads if script.table == "rfid" else "perfect")
+    rfid = script.table == "rfid"
+    if ask.closed_cards == "unread" and not rfid:
+        script = named_in(script, script.people["dealer"])
+    plan = replace(of_scenario(script), reads=ask.reads if rfid else "perfect")
+    plan = replace(plan, closed_cards=ask.closed_cards, shoe=ask.shoe and rfid)
+    plan = replace(plan, six=ask.six and plan.kind == "rfid" and not plan.boxes)
     if script.killed and ask.through == "facts":
         raise NotRunnable("kill_after: there is nothing to kill without devices; rehearse through virtual or wires")
     for need in script.run.needs:

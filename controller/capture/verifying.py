@@ -129,7 +129,12 @@ class _Run:
         self._number = 0
         self._table = self._restored(self._next)
         seen = self._table.session.state.seen
-        self._devices = {d["name"]: Heard(d, seen.get(d["name"])) for d in origin["devices"]}
+        veiled = self._setup.open_channels(()) if self._setup.unread else {}
+        told = [d for d in origin["devices"] if d["name"] not in veiled]
+        self._devices = {d["name"]: Heard(d, seen.get(d["name"])) for d in told}
+        if veiled:
+            kept = f"{', '.join(sorted(veiled))}: the bytes are not in the capture, for closed cards are not read here"
+            replayed.notes.append(f"{kept}; the inputs are")
         self._whole = False
         replayed.runs += 1
 

@@ -250,6 +250,7 @@ HAND: dict[str, dict[str, Schema]] = {
         "to_act": known(SEAT),
     },
     "showdown.started": {"order": many(SEAT), "must_show": many(SEAT), "may_muck": many(SEAT), "pots": _POTS},
+    "hand.turned": {"seat": SEAT, "cards": COUNT},
     "hand.tabled": {
         "seat": SEAT,
         "cards": many(CARD),

@@ -136,6 +136,31 @@ class CardsNamed:
 
 
 @dataclass(frozen=True, slots=True)
+class ShoeDiffers:
+    """Shoe and antennas do not tell the same of a card.
+
+    ``what``: it left the shoe and lies nowhere (``missing``), it lies there and never left it (``unseen``), one left
+    and another one lies there (``other``), or what left is no card of this deck (``foreign``).
+    """
+
+    what: Literal["missing", "unseen", "other", "foreign"]
+    place: str = ""
+    seat: int | None = None
+    cards: tuple[str, ...] = field(default=(), repr=False)
+    evidence: Sources = ()
+    basis: Basis = "sensor"
+
+
+@dataclass(frozen=True, slots=True)
+class ShoeAgrees:
+    """A card that had been told ``missing`` lies there now, or one that was ``unseen`` has left the shoe after all."""
+
+    what: Literal["missing", "unseen"]
+    evidence: Sources = ()
+    basis: Basis = "sensor"
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """Chips are pushed and cards collected (DONE). ``stacks`` as in ``HandAttested``."""
 
@@ -297,6 +322,8 @@ Fact = (
     | HandAttested
     | Shown
     | CardsNamed
+    | ShoeDiffers
+    | ShoeAgrees
     | Exposed
     | SightDiffers
     | Finished

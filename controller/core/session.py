@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from controller.core import commands, incidents, said, system
+from controller.core import commands, differing, incidents, said, system
 from controller.core.evolve import evolve
 from controller.core.facts import (
     Announced,
@@ -19,6 +19,8 @@ from controller.core.facts import (
     Pushed,
     RakeDropped,
     Refused,
+    ShoeAgrees,
+    ShoeDiffers,
     Shown,
     SightDiffers,
     StakePlaced,
@@ -136,6 +138,10 @@ class Session:
                 showdown.shown(out, fact)
             case CardsNamed():
                 naming.named(out, fact)
+            case ShoeDiffers():
+                differing.differs(out, fact)
+            case ShoeAgrees():
+                differing.agrees(out, fact)
             case Exposed():
                 exposing.sighted(out, fact)
             case SightDiffers():

@@ -124,6 +124,8 @@ class Hand:
     to_act: int | None = None
     in_turn: int = 0
     chips_moved: bool = False
+    turned: tuple[int, ...] = ()
+    """Seats whose cards lie face up and are read only now (``closed_cards = "unread"``)."""
     shown: tuple[int, ...] = ()
     must_show: tuple[int, ...] = ()
     pots: list[dict[str, Any]] = field(default_factory=list)

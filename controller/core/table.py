@@ -59,8 +59,7 @@ def _primary(setup: Setup) -> Primary:
 
 def _witnessed(setup: Setup, primary: Primary) -> Sensing:
     """The same, with what other devices say of the same acts."""
-    witnesses = ("camera", "shoe") if setup.kind == "rfid" else ("camera",)
-    return Witnessed(setup, primary) if any(device.kind in witnesses for device in setup.devices) else primary
+    return Witnessed(setup, primary) if any(device.kind == "camera" for device in setup.devices) else primary
 
 
 class Table:
@@ -97,8 +96,14 @@ class Table:
 
         What a house wants to be told of closed cards is the shell's to see to: see ``drivers.veil``.
         """
-        seats = self._primary.open_places() if isinstance(self._primary, RfidTable) else frozenset()
+        seats = self._primary.open_places(self.session.state) if isinstance(self._primary, RfidTable) else frozenset()
         return self.setup.open_channels(seats | {"board"}), self.session.state.play is not None
+
+    def waits_for(self, reading: Reading) -> bool:
+        """Whether what became of a reading is not settled yet: its device must keep it, for nothing is on record."""
+        shoe = self._primary.shoe if isinstance(self._primary, RfidTable) else None
+        first = shoe.waiting() if shoe is not None and isinstance(reading, CardSeen) else None
+        return first is not None and isinstance(reading, CardSeen) and reading.sequence >= first
 
     def feed(self, inp: Input) -> list[Record]:
         """Take one input and return what it led to.

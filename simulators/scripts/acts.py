@@ -27,12 +27,17 @@ class Slide:
     """The top card leaves the shoe. ``place`` (``seat`` ``burn`` ``board``) is where the hand lays it.
 
     ``confidence`` is how sure the shoe is (0..100); ``card`` is what it says, ``None`` when it cannot tell.
+
+    At a table with antennas and a shoe ``shoe`` is what the shoe takes it for, ``-`` where the card does not pass it,
+    empty for the card itself; without ``lands`` it comes to no place that an antenna watches.
     """
 
     card: str | None
     place: str
     seat: int | None = None
     confidence: int = 100
+    shoe: str = ""
+    lands: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from typing import Any
 from controller.contract.envelope import time_text
 from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
-from drivers.readings import Reading, TagsSeen
-from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift
+from drivers.readings import CardSeen, CardSighted, Reading, TagsSeen
+from drivers.veil import Veil
+from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import RigError
 from simulators.gestures import MODELS, perform
@@ -40,6 +41,8 @@ class VirtualStage(Inside):
         self._no = 0
         self._table: Table | None = None
         self._wires: dict[str, VirtualWire] = {}
+        self._lifted: Any = None
+        self._owed: list[Reading] = []
         self._start(Table(self._setup), "start")
         for order in plan.opening():
             self.perform(order)
@@ -138,6 +141,7 @@ class VirtualStage(Inside):
         if what == "daemon.kill":
             self._table = None
             self._standing = {}
+            self._owed = []
             self._wires = {}
         elif what == "daemon.start":
             if self._journal is None:
@@ -149,9 +153,12 @@ class VirtualStage(Inside):
     def _start(self, table: Table, reason: str) -> None:
         """What the daemon does at its start: say so, open the devices, be ready when they are."""
         self._table = table
-        committed = table.session.state.seen.get("shoe0")
-        options = {"shoe0": {"committed": committed}} if committed else {}
+        self._lifted = None
+        recorded = table.session.state.seen
+        remembering = [d.name for d in self._layout.devices if d.driver in REMEMBERING and recorded.get(d.name)]
+        options = {name: {"committed": recorded[name]} for name in remembering}
         dozes = self.plan.reads == "perfect"
+        veiled = self._setup.open_channels({"board"}) if self._setup.unread else {}
         self._wires = {
             name: VirtualWire(
                 name,
@@ -159,6 +166,7 @@ class VirtualStage(Inside):
                 self._devices[name],
                 options={**d.options, **options.get(name, {})},
                 poll=int(d.options.get("poll_ms", 0)) * MS if dozes else 0,
+                veil=Veil(self._setup.deck.tags, veiled[name]) if name in veiled else None,
             )
             for name, d in ((device.name, device) for device in self._layout.devices)
         }
@@ -185,6 +193,7 @@ class VirtualStage(Inside):
             moved = False
             for wire in self._wires.values():
                 for reading in wire.pump(self._now):
+                    self._owed.append(reading)
                     self._feed(reading)
                     wire.acknowledge(reading, self._now)
                     moved = True
@@ -192,6 +201,15 @@ class VirtualStage(Inside):
             if due is not None and due <= self._now:
                 self._feed(Tick())
                 moved = True
+
+    def _acknowledge(self) -> None:
+        """What the table still waits for its device must keep."""
+        owed, self._owed = self._owed, []
+        for reading in owed:
+            if self._table is not None and self._table.waits_for(reading):
+                self._owed.append(reading)
+            elif reading.device in self._wires:
+                self._wires[reading.device].acknowledge(reading, self._now)
 
     def _feed(self, what: What) -> None:
         if self._table is None:
@@ -210,6 +228,17 @@ class VirtualStage(Inside):
         self._spent = self._spent or (self._killed and bool(records))
         if self._spent and not self._typing:
             self._restore()
+        self._lift()
+
+    def _lift(self) -> None:
+        """Readers are told where cards lie face up, as soon as that changes."""
+        assert self._table is not None
+        told = self._table.open_channels()
+        if self._setup.unread and told != self._lifted:
+            self._lifted = told
+            for name, open_ in told[0].items():
+                if name in self._wires:
+                    self._wires[name].lift(open_, playing=told[1], now=self._now)
 
     def _restore(self) -> None:
         """Throw the table away and build it from its ledger, as a daemon does; it is told again what lies where.
@@ -220,6 +249,6 @@ class VirtualStage(Inside):
             raise NotRunnable("kill_after: a table is restored from its ledger, and there is none")
         self._spent = False
         self._table = Table.restore(self._setup, self._journal.restore())
-        for reading in self._standing.values():
+        for reading in [*self._standing.values(), *(one for one in self._owed if isinstance(one, CardSeen))]:
             self._no += 1
             self.keep(self._table.feed(Input(self._no, self._now, self.wall, reading)))

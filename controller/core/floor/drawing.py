@@ -28,7 +28,11 @@ def dealt(out: Out, so_far: Mapping[int, CardCame], fact: CardCame | CardDoubtfu
     cards = {number: came for number, came in so_far.items() if number in players}
     known = fact.card if isinstance(fact, CardCame) else None
     if known is None or any(came.card == known for came in cards.values()) or len(players) < 2:
-        why = "two players are needed for the draw" if len(players) < 2 else "this card cannot be read: draw again"
+        why = "this card cannot be read: draw again"
+        if len(players) < 2:
+            why = "two players are needed for the draw"
+        elif out.setup.unread:
+            why = "no card is read here: say what was drawn (feltd button --draw 1=7h 4=3s)"
         showdown.refuse(out, "draw", None, why, fact.evidence)
         return {}
     assert isinstance(fact, CardCame)

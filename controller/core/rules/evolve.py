@@ -133,6 +133,11 @@ def _showdown_started(hand: Hand, data: Data, secret: Data) -> None:
     hand.must_show = tuple(data["must_show"])
 
 
+def _hand_turned(hand: Hand, data: Data, secret: Data) -> None:
+    hand.turned = (*hand.turned, data["seat"])
+    hand.before = None
+
+
 def _hand_tabled(hand: Hand, data: Data, secret: Data) -> None:
     if data["seat"] not in hand.shown:
         hand.shown = (*hand.shown, data["seat"])
@@ -205,6 +210,7 @@ HAND: dict[str, Callable[[Hand, Data, Data], None]] = {
     "street.closed": _street_closed,
     "street.opened": _street_opened,
     "showdown.started": _showdown_started,
+    "hand.turned": _hand_turned,
     "hand.tabled": _hand_tabled,
     "hand.mucked": _hand_mucked,
     "award.computed": _award_computed,

@@ -73,9 +73,8 @@ def shown(out: Out, fact: Shown) -> None:
     slots = [(i, s) for i, s in enumerate(hand.slots) if s.place == "seat" and s.seat == fact.seat and not s.gone]
     named = unread.faces(slots, fact.cards)
     unknown = [i for i, slot in slots if slot.card is None and i not in named]
-    if unknown and out.setup.unread and out.setup.kind == "shoe" and not fact.cards:
-        why = f"nobody has read these cards: say what they are (feltd cards As Td --seat {fact.seat})"
-        refuse(out, "show", fact.seat, why, fact.evidence)
+    if unknown and out.setup.unread and fact.basis != "sensor" and not fact.cards:
+        _turned(out, hand, fact.seat, fact)
         return
     if unknown:
         incidents.unsure_card(out, unknown[0], "seat", fact.seat, fact.evidence)
@@ -102,6 +101,15 @@ def shown(out: Out, fact: Shown) -> None:
     if open_now:
         out.hand("hand.tabled", _tabled(hand, fact.seat, out.setup.profile), fact.basis, fact.evidence)
         settle(out, hand)
+
+
+def _turned(out: Out, hand: Hand, seat: int, fact: Shown) -> None:
+    """Cards that nobody has read lie face up: antennas may read them now; where there are none, a person says them."""
+    if out.setup.kind == "rfid" and seat not in hand.turned:
+        out.hand("hand.turned", {"seat": seat, "cards": len(hand.own(seat))}, fact.basis, fact.evidence)
+        return
+    why = f"nobody has read these cards: say what they are (feltd cards As Td --seat {seat})"
+    refuse(out, "show", seat, why, fact.evidence)
 
 
 def _tabled(hand: Hand, seat: int, profile: Profile) -> dict[str, Any]:

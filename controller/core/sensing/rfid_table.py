@@ -20,17 +20,19 @@ from controller.core.facts import (
     StakePlaced,
     TrayCounted,
 )
-from controller.core.rules.showdown import order
 from controller.core.sensing import inorder
 from controller.core.sensing.bets import Bets
 from controller.core.sensing.cards import CARD_PLACES, Cards, ReadCards, is_card
 from controller.core.sensing.counting import after_award, tray_count, value
 from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.shoe_beside import ShoeBeside
+from controller.core.sensing.spoken import Spoken
 from controller.core.sensing.unread_cards import Turning, UnreadCards
 from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
 from controller.core.state import Hand, State
 from drivers.readings import (
+    CardSeen,
     DeviceCleared,
     DeviceConflict,
     DeviceFault,
@@ -70,6 +72,7 @@ class RfidTable:
         made = UnreadCards if setup.unread else ReadCards
         self._cards: Cards = made(setup, self._where, self._newest)
         self._turning = Turning(setup, self._where)
+        self.shoe = ShoeBeside.of(setup)
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
         self._later: list[inorder.Told] = []
@@ -98,6 +101,9 @@ class RfidTable:
                 return self._key_facts(self._keypad(device).pressed(key, at, source), at) + self._told(at, state)
             case KeyReleased(device=device, key=key):
                 self._keypad(device).released(key)
+            case CardSeen() if self.shoe is not None:
+                self.shoe.left(reading, at)
+                return self.tick(at, state)
             case TagsSeen():
                 return self._inventory(reading, source, at, state)
             case DeviceLost(device=device):
@@ -168,6 +174,7 @@ class RfidTable:
             self._moved(move, at, state)
         facts += self._told(at, state)
         facts += self._turning.read(at, state.hand, self._newest)
+        facts += self.shoe.tick(at, state) if self.shoe is not None else []
         facts += self._lapse(at)
         facts += self._closing(at, state)
         facts += self._tray(at)
@@ -185,8 +192,8 @@ class RfidTable:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
         times += [self._where.deadline(), self._turning.deadline(), self._tray_due()]
-        times += [*self._bets.deadlines(), self._again]
-        times += [at + self._timing.spoken_ms * MS for at, _ in self._spoken]
+        times += [*self._bets.deadlines(), self._again, self.shoe.deadline() if self.shoe is not None else None]
+        times += self._spoken.deadlines()
         if self._finish is not None:
             times.append(self._finish.since + self._timing.payout_ms * MS)
         elif self._clear_since is not None:
@@ -198,6 +205,8 @@ class RfidTable:
     def _moved(self, move: Move, at: int, state: State) -> None:
         if is_card(self._setup, move.tag):
             fact = self._cards.moved(move, at, state)
+            if isinstance(fact, CardCame) and self.shoe is not None:
+                fact = self.shoe.landed(fact, move.since)
             if fact is not None:
                 self._later.append((move.since, fact))
             return
@@ -245,45 +254,22 @@ class RfidTable:
                 ready.remove(seat)
                 facts += self._stake(seat, state)
             else:
-                fact = later.pop(0)[1]
-                if not (isinstance(fact, Shown) and self._has_to_be_read(fact, at, state.hand)):
-                    facts.append(fact)
+                facts.append(later.pop(0)[1])
         self._again = at if waiting is None and (later or ready) else until
         self._later = later + held
         for seat in ready:
             bets.postpone(seat, at if waiting is None else at + AGAIN)
         return facts
 
-    def _has_to_be_read(self, fact: Shown, at: int, hand: Hand | None) -> bool:
-        seat = fact.seat
-        if seat is None and hand is not None:
-            seat = next((one for one in order(hand) if one not in hand.shown), None)
-        return self._turning.takes(replace(fact, seat=seat), seat, at, hand)
+    def _has_to_wait(self, seat: int, cards: int | None, state: State) -> bool:
+        """Blinds wait while no hand may begin. Chips that were taken wait for cards: a fold may have come first."""
+        if state.hand is None:
+            return bool(state.incidents)
+        return not self._bets.began(seat) and (cards is not None or not self._card_places <= self._where.seen_places)
 
-    def open_places(self) -> frozenset[str]:
+    def open_places(self, state: State) -> frozenset[str]:
         """The seats whose cards lie face up, and may be read."""
-        return self._turning.places()
-
-    def _late_cards(self, at: int, state: State) -> tuple[list[inorder.Told], list[inorder.Told], int | None]:
-        """What can be told now, in order; what has to wait for a card that is read late; and until when.
-
-        A card that lies on another may be read a second after it was laid: the burn then seems to follow the board,
-        and a check to precede it.
-        """
-        hand = state.hand
-        later = sorted(self._later, key=inorder.key(hand))
-        if hand is None or hand.phase != "board":
-            return later, [], None
-        now: list[inorder.Told] = []
-        held: list[inorder.Told] = []
-        burned = hand.burned or not self._setup.profile.burns_per_street
-        for since, fact in sorted(later, key=lambda one: not _is_burn(one[1])):
-            waits = isinstance(fact, Declared) and fact.kind == "check"
-            if isinstance(fact, CardCame):
-                burned = burned or _is_burn(fact)
-                waits = fact.place == "board" and not burned
-            (held if waits and at - since < self._late else now).append((since, fact))
-        return now, held, min((since + self._late for since, _ in held), default=None)
+        return self._turning.places(state.hand)
 
     def _stake(self, seat: int, state: State) -> list[Fact]:
         """The chips before a seat are at rest: a stake, if they are something new."""

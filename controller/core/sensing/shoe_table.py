@@ -66,6 +66,8 @@ class ShoeTable:
 
     def _card(self, reading: CardSeen, source: Evidence) -> Fact:
         card = reading.card
+        if self._setup.unread:
+            return CardCame("next", None, evidence=(source,))
         if reading.tag is not None:
             card = self._setup.deck.tags.get(reading.tag)
             if card is None:

@@ -84,39 +84,32 @@ def _dealt(hand: Hand, place: str) -> int:
 
 
 class Turning:
-    """Hands that are shown and whose faces have still to be read: the seats' places may be read as long."""
+    """Hands that lie face up and whose faces have still to be read: their seats may be read, and no other one."""
 
     def __init__(self, setup: Setup, where: Whereabouts) -> None:
         self._setup = setup
         self._where = where
         self._patience = setup.timing.turned_ms * MS
-        self._waiting: dict[int, tuple[int, Shown]] = {}
+        self._since: dict[int, int] = {}
+        self._told: dict[int, tuple[str, ...]] = {}
         self._open: set[int] = set()
-
-    def takes(self, fact: Shown, seat: int | None, at: int, hand: Hand | None) -> bool:
-        """Whether the cards of a hand that is shown have to be read first: it is told when they are."""
-        if not self._setup.unread or hand is None or seat is None or hand.phase == "deal":
-            return False
-        if seat not in hand.live or seat in hand.shown or fact.cards or None not in [s.card for s in hand.own(seat)]:
-            return False
-        self._waiting.setdefault(seat, (at, fact))
-        self._open.add(seat)
-        return True
 
     def read(self, at: int, hand: Hand | None, newest: Mapping[str, Evidence]) -> list[Fact]:
         """The hands that have been read, and those that have not been for too long: somebody has to name them."""
         facts: list[Fact] = []
-        for seat, (since, fact) in list(self._waiting.items()):
+        waiting = [] if hand is None else [s for s in hand.turned if None in [slot.card for slot in hand.own(s)]]
+        self._since = {seat: self._since.get(seat, at) for seat in waiting}
+        self._told = {seat: faces for seat, faces in self._told.items() if seat in waiting}
+        for seat in waiting:
+            assert hand is not None
             faces = self._faces(seat)
-            if hand is not None and len(faces) < len(hand.own(seat)) and at - since < self._patience:
-                continue
-            del self._waiting[seat]
-            if hand is not None:
+            late = at - self._since[seat] >= self._patience and seat not in self._told
+            if (late or len(faces) >= len(hand.own(seat))) and self._told.get(seat) != faces:
+                self._told[seat] = faces
                 source = newest.get(f"seat:{seat}")
-                evidence = (*fact.evidence, *((source,) if source is not None else ()))
-                facts.append(Shown(seat, faces, "sensor", evidence))
-        shown = hand.shown if hand is not None else ()
-        self._open = {s for s in self._open | set(shown) if s in shown or s in self._waiting or self._faces(s)}
+                facts.append(Shown(seat, faces, "sensor", () if source is None else (source,)))
+        self._open |= set(hand.turned if hand is not None else ())
+        self._open = {s for s in self._open if (hand is not None and s in hand.turned) or self._faces(s)}
         return facts
 
     def _faces(self, seat: int) -> tuple[str, ...]:
@@ -125,8 +118,8 @@ class Turning:
 
     def deadline(self) -> int | None:
         """When ``read`` is next due, in monotonic ns."""
-        return min((since + self._patience for since, _ in self._waiting.values()), default=None)
+        return min((at + self._patience for seat, at in self._since.items() if seat not in self._told), default=None)
 
-    def places(self) -> frozenset[str]:
-        """The seats where cards lie face up."""
-        return frozenset(f"seat:{seat}" for seat in self._open)
+    def places(self, hand: Hand | None) -> frozenset[str]:
+        """The seats where cards lie face up; after a hand until its cards are gone."""
+        return frozenset(f"seat:{seat}" for seat in self._open | set(hand.turned if hand is not None else ()))
