@@ -250,7 +250,9 @@ def _texts(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _keys(data: Any) -> set[str]:
     if isinstance(data, dict):
-        return {str(key) for key in data}.union(*(_keys(value) for value in data.values()))
+        # Pay tables are posted for all hands; the dealer's cards in a result lie open, or the shapes below would tell.
+        told = {key: value for key, value in data.items() if key not in ("paytables", "dealer")}
+        return set(told).union(*(_keys(value) for value in told.values()))
     return set().union(*(_keys(value) for value in data)) if isinstance(data, list) else set()
 
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from controller.core import incidents
+from controller.core import guard, incidents
 from controller.core.facts import Evidence, TrayCounted
 from controller.core.inputs import Notice
 from controller.core.out import Out, cite
+from controller.core.rules.ultimate.state import Coup
 from controller.core.setup import DeviceInfo
 from controller.core.state import Hand
 from drivers.readings import DeviceCleared, DeviceFault, DeviceLost, DeviceUp
@@ -78,7 +79,7 @@ def doubtful(out: Out, source: Evidence, why: str, card: str | None) -> None:
     out.emit("ops", "device.fault", source.device, data, secret={"card": card or "??"})
 
 
-def doubts(out: Out, hand: Hand) -> None:
+def doubts(out: Out, hand: Hand | Coup) -> None:
     """At the end of a hand: how many of its closed cards no device could name. Sooner it would mark them (I-17)."""
     count = 0 if out.setup.unread else sum(slot.doubted for slot in hand.slots)
     shoe = next((d.name for d in out.setup.devices if d.kind == "shoe"), "shoe")
@@ -138,6 +139,4 @@ def tray(out: Out, fact: TrayCounted, reason: str = "spot_check") -> None:
         "evidence": cite(fact.evidence),
     }
     out.emit("cash", "tray.counted", setup.table, data)
-    for tag in fact.unknown:
-        unknown: dict[str, Any] = {"place": "tray", "denomination": None, "value": None, "case": "unregistered"}
-        out.emit("guard", "chip.unknown", setup.table, unknown | {"tag": tag, "basis": "sensor"})
+    guard.unknown(out, "tray", fact.unknown, fact.evidence)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.felt import HR, RS
 from tests.leaking import Played, exchange, leaks, opened, replayed, told
+from tests.leaking_boxes import BoxHand
 from tests.leaking_rfid import RfidHand
 from tests.leaking_shoe import ShoeHand
 
@@ -46,6 +47,41 @@ def test_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
 def test_three_thousand_hands_of_a_shoe_table_give_nothing_away(block: int) -> None:
     for seed in range(1000 + block * 500, 1500 + block * 500):
         hold(shoe(seed), seed)
+
+
+def boxes(seed: int) -> Played:
+    return BoxHand(seed, tagged=seed % 2 == 1, wild=(0.0, 0.1, 0.3)[seed // 3 % 3]).play()
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_rounds_of_boxes_give_nothing_away(block: int) -> None:
+    for seed in range(block * 12, block * 12 + 12):
+        hold(boxes(seed), seed)
+
+
+def test_most_rounds_without_accidents_come_to_their_settlement() -> None:
+    ends = [{record.type for record in boxes(seed).records} for seed in range(0, 90, 9)]
+    assert sum("box.settled" in types and "dealer.revealed" in types for types in ends) >= 8
+
+
+def test_a_closed_card_that_cannot_be_named_is_told_when_its_round_is_over() -> None:
+    told = 0
+    for seed in range(30):
+        records = BoxHand(seed, tagged=False, wild=0.3).play().records
+        dealt = {r.data["evidence"][0]["reading"] for r in records if r.type == "card.dealt" and "commit" in r.data}
+        faults = [r for r in records if r.type == "device.fault" and r.data["cause"] == "doubtful"]
+        named = {source["reading"] for fault in faults for source in fault.data.get("evidence", ())}
+        assert not named & dealt
+        told += sum("counts" in fault.data and "cards" in fault.data["counts"] for fault in faults)
+    assert told
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("block", range(6))
+def test_two_thousand_rounds_of_boxes_give_nothing_away(block: int) -> None:
+    for seed in range(1000 + block * 340, 1340 + block * 340):
+        hold(boxes(seed), seed)
 
 
 def rfid(seed: int) -> Played:

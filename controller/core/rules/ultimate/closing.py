@@ -1,6 +1,6 @@
 """From the open cards to the closed round: each box settled, its payment held against it (LT-4, LT-5, LT-10)."""
 
-from controller.core import incidents
+from controller.core import incidents, system
 from controller.core.facts import Basis, Finished, Sources, StakeLies
 from controller.core.out import Out
 from controller.core.rules.ultimate import hands
@@ -250,3 +250,4 @@ def close(out: Out, coup: Coup, basis: Basis, evidence: Sources) -> None:
         "actions": coup.actions,
     }
     out.hand("hand.closed", data, basis, evidence)
+    system.doubts(out, coup)

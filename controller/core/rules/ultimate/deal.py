@@ -91,7 +91,7 @@ def deal_closed(out: Out, coup: Coup, place: str, box: int | None, fact: CardCam
     data["commit"] = commitment(coup.id, slot, value, card_salt)
     if box is not None:
         data["box"] = box
-    secret = {"card": value, "salt": card_salt}
+    secret = {"card": value, "salt": card_salt, "guess": fact.guess or value}
     out.hand("card.dealt", data, fact.basis, fact.evidence, secret=secret)
 
 

@@ -59,7 +59,8 @@ def _attested(table: BoxTable, record: Record) -> None:
     table.shuffled = table.shuffled or "LT-1.3" in rules
     table.cut_offered = table.cut_offered or "LT-1.4" in rules
     if "LT-1.5" in rules:
-        table.cut = record.data["by"]["role"]
+        by = record.data["by"]  # nobody, where no dealer is logged in: the key does not say by whom
+        table.cut = by["role"] if by else ""
 
 
 def _stake(table: BoxTable, record: Record) -> None:
@@ -152,7 +153,9 @@ def _card_dealt(coup: Coup, data: Data, secret: Data) -> None:
     card = secret.get("card", UNKNOWN)
     known = None if card == UNKNOWN else card
     premature = data.get("premature", False)
-    coup.slots.append(Dealt(data["place"], data.get("box"), known, secret.get("salt"), premature=premature))
+    dealt = Dealt(data["place"], data.get("box"), known, secret.get("salt"), premature=premature)
+    dealt.doubted = secret.get("card") == UNKNOWN
+    coup.slots.append(dealt)
     coup.said = None
 
 

@@ -84,10 +84,13 @@ def _of(facts: Data, fact: StakeLies) -> bool:
 
 
 def _doubtful(out: Out, fact: CardDoubtful, seed: bytes | None) -> bool:
-    for source in fact.evidence:
-        system.doubtful(out, source, fact.why, fact.card)
-    used = deal.card(out, CardCame("next", None, basis=fact.basis, evidence=fact.evidence), seed)
-    if fact.why == "unknown" and out.state.table.coup is not None:
+    came = CardCame("next", None, basis=fact.basis, evidence=fact.evidence, guess=fact.card)
+    used = deal.card(out, came, seed)
+    coup = out.state.table.coup
+    if coup is None or not coup.slots or not coup.slots[-1].doubted:  # an open card's doubt is no secret
+        for source in fact.evidence:
+            system.doubtful(out, source, fact.why, fact.card)
+    if fact.why == "unknown" and coup is not None:
         incidents.foreign_card(out, fact.evidence, tag_known=False)
     return used
 

@@ -1,6 +1,6 @@
 """A deal that can not stand: all cards are shuffled again and the bets stay (LT-6.4, LT-A5, LT-A6)."""
 
-from controller.core import incidents
+from controller.core import incidents, system
 from controller.core.facts import Called, Sources
 from controller.core.out import Out
 from controller.core.rules.ultimate.evolve import box_data
@@ -95,3 +95,4 @@ def _void(out: Out, coup: Coup, cause: str, incident: str | None, back: list[Dat
     if incident is None:
         del data["incident"]
     out.hand("hand.voided", data, "derived" if incident is None else "attested")
+    system.doubts(out, coup)

@@ -24,6 +24,8 @@ class Dealt:
     opened: bool = False
     gone: bool = False
     premature: bool = False
+    doubted: bool = False
+    """Dealt closed, and no device could name it."""
 
 
 @dataclass(slots=True)
