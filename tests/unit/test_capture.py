@@ -18,6 +18,7 @@ from controller.capture.starting import CaptureTo
 from controller.capture.verifying import verify_capture
 from controller.capture.wire import Passed
 from controller.contract.topics import Source
+from controller.core.cards import CARDS
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick, What
 from controller.core.records import Record
 from controller.core.table import Table
@@ -262,6 +263,13 @@ def test_a_sealed_capture_opens_for_the_auditor_alone(tmp_path: Path) -> None:
     taped.capture.write_bytes(changed)
     with pytest.raises(CaptureError):
         verify_capture(tmp_path / "ledger", taped.capture, auditor)
+
+
+def test_what_is_sealed_is_as_long_whatever_the_card_is() -> None:
+    seen = [CardSeen("shoe0", 7, "0", card, None, 99, 4) for card in CARDS]
+    tags = [CardSeen("shoe0", 7, "0", None, f"E004015A{n:08X}", 99, 4) for n in range(52)]
+    assert len({len(words.input_line(Input(1, 5, 6, one))) for one in seen}) == 1
+    assert len({len(words.input_line(Input(1, 5, 6, one))) for one in tags}) == 1
 
 
 def test_a_box_that_was_taken_away_is_missed(tmp_path: Path) -> None:
