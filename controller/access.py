@@ -5,10 +5,12 @@ are with a PIN when they log in, and again for each command where somebody else 
 come in the request's ``pins`` (person -> PIN) and never reach the core, a record or a log.
 """
 
+import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,8 @@ MAY: Mapping[str, frozenset[str]] = {
     "login": ANYBODY,
     "logout": ANYBODY,
     **dict.fromkeys(("open", "close", "shift", "settings", "override", "rule"), WATCH),
-    **dict.fromkeys(("count", "buyin", "redeem", "change"), MONEY),
+    **dict.fromkeys(("count", "buyin", "redeem", "change", "slip", "collect", "orphan", "meters"), MONEY),
+    **dict.fromkeys(("fill", "credit", "adjust"), WATCH),
     "confirm": WATCH,
 }
 """Command -> who may give it. Every other command belongs to the people at the table: ``FLOOR``."""
@@ -68,6 +71,23 @@ class Access:
         self._guard = threading.Lock()
         self._failures: dict[str, _Failures] = {}
         stafffile.load(staff_file)
+
+    def recall(self, attempts: Iterable[bytes], wall_ns: int) -> None:
+        """Take up the count where the run before left it, from the ``staff.login`` events that are on record.
+
+        ``wall_ns``: now. Between two runs there is no other clock than the wall's: where that was set back meanwhile,
+        an attempt counts as made now.
+        """
+        with self._guard:
+            for body in attempts:
+                event = json.loads(body)
+                data = event["data"]
+                happened = datetime.fromisoformat(event["time"]).timestamp()
+                at = self._clock() - max(0.0, wall_ns / 1e9 - happened)
+                if data["result"] == "ok":
+                    self._failures.pop(data["staff"], None)
+                elif data["result"] == "denied":
+                    self._count(data["staff"] or data["place"], at)
 
     def prove(self, staff: str, role: str, pins: Mapping[str, Any], place: str) -> None:
         """Whether this is the person and may have the role. Raises ``Denied``; the attempt is on record then.

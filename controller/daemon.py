@@ -20,7 +20,7 @@ import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from controller import boot
-from controller.access import Access
+from controller.access import MOST_NAMES, Access
 from controller.capture import starting
 from controller.capture.recorder import Recorder
 from controller.capture.starting import CaptureTo
@@ -36,7 +36,7 @@ from controller.delivery.pump import Pump
 from controller.errors import FeltError
 from controller.health import Health
 from controller.inbox import Ask, Inbox
-from controller.ledger import files
+from controller.ledger import files, restoring
 from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
 from controller.ledger.store import Ledger
@@ -125,7 +125,7 @@ class Daemon:
             health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check)
             at_end.callback(health.close)
             metrics = self._metrics(health, at_end)
-            access = Access(self._settings.staff_file, self._login_failed) if self._settings.staff_file else None
+            access = self._access(ledger)
             desk = Desk(self._settings.socket, self._inbox, staff, health.report, access)
             commands = CommandSocket(self._settings.socket, desk.answer)
             core.start(
@@ -254,6 +254,14 @@ class Daemon:
         """The shell's news for the core. The reserve of the queue is theirs: it is lost only when all is lost."""
         if not self._inbox.post(notice, timeout_s=0):
             log.error("queue full, a notice was lost", kind=notice.kind)
+
+    def _access(self, ledger: Ledger) -> Access | None:
+        """Who may log in. Whoever was locked out when the run before ended still is."""
+        if self._settings.staff_file is None:
+            return None
+        access = Access(self._settings.staff_file, self._login_failed)
+        access.recall(restoring.logins(ledger.path, MOST_NAMES), self._clock.wall())
+        return access
 
     def _login_failed(self, data: Mapping[str, Any]) -> None:
         """Somebody could not prove who they are; called from the thread of that client."""

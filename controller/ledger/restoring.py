@@ -17,6 +17,25 @@ SINCE = (
 """What the core wrote from a row on."""
 
 
+LOGINS = "SELECT body FROM row WHERE type = 'staff.login' ORDER BY row DESC LIMIT ?"
+
+
+def logins(path: Path, most: int) -> list[bytes]:
+    """The last attempts to log in, oldest first; of a file that has few, those of the one before as well.
+
+    Raises ``LedgerError``.
+    """
+    with closing(database.connect_read_only(path)) as connection:
+        try:
+            found = [body for (body,) in connection.execute(LOGINS, (most,))][::-1]
+            older = files.previous(path, connection)
+        except sqlite3.Error as error:
+            raise database.unusable(path, error) from error
+    if older is not None and older.exists() and len(found) < most:
+        found[:0] = logins(older, most - len(found))
+    return found
+
+
 def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Record:
     """The record that a body was made from."""
     event: Mapping[str, Any] = json.loads(body)

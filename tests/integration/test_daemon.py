@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from controller import stafffile
+from controller.access import TRIES
 from controller.ledger.verify import verify
 from simulators.broker import MosquittoBroker
 from simulators.rigs import Host
@@ -413,3 +415,20 @@ def test_a_table_with_a_staff_file_believes_nobody_without_a_pin(tmp_path: Path)
         assert daemon.stop() == 0
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file() and path.name != "table.toml")
     assert pin.encode() not in kept
+
+
+def test_whoever_is_locked_out_stays_so_when_the_daemon_is_killed(tmp_path: Path) -> None:
+    stafffile.save(tmp_path / "staff", {"s-01": stafffile.Member.new("s-01", ("inspector",), "471102")})
+    config = write_config(tmp_path)
+    config.write_text(config.read_text() + f'[access]\nstaff = "{tmp_path}/staff"\n')
+
+    def login(pin: str) -> dict[str, Any]:
+        return daemon.tell("login", staff="s-01", role="inspector", pins={"s-01": pin})
+
+    with Running(config) as daemon:
+        with ThreadPoolExecutor(TRIES) as at_once:
+            list(at_once.map(login, ["000001"] * TRIES))
+        wait_until(lambda: len(daemon.records("staff.login")) == TRIES, what="all on record")
+    with Running(config) as daemon:
+        assert "locked out" in login("471102")["error"]["remedy"]
+        assert [r.data["result"] for r in daemon.records("staff.login")] == ["denied"] * TRIES + ["locked"]

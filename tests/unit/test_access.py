@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -118,6 +119,39 @@ def test_five_failures_lock_a_person_out_until_time_has_passed(house: House) -> 
     assert not house.login("s-01", "dealer", PIN)["ok"]
     house.now = LOCKED_S
     assert house.login("s-01", "dealer", PIN)["ok"]
+
+
+def attempt(result: str, at_s: float, staff: str | None = "s-01") -> bytes:
+    data = {"staff": staff, "role": "dealer", "result": result, "place": "uid:1000"}
+    time = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="microseconds")
+    return json.dumps({"time": time, "data": data}).encode()
+
+
+def test_a_lock_out_survives_a_restart_for_as_long_as_it_would_have_lasted(house: House) -> None:
+    denied = [attempt("denied", 1000 + n) for n in range(TRIES)]
+    house.now = 50.0  # the machine has just started
+    house.access.recall([*denied, attempt("locked", 1100)], int(1200e9))
+    assert "locked out" in house.login("s-01", "dealer", PIN)["error"]["remedy"]
+    assert house.login("s-02", "dealer", OTHER)["ok"]
+    house.now += LOCKED_S - (1200 - (1000 + TRIES - 1)) - 0.5
+    assert not house.login("s-01", "dealer", PIN)["ok"]
+    house.now += 1
+    assert house.login("s-01", "dealer", PIN)["ok"]
+
+
+def test_a_count_goes_on_over_a_restart_and_a_success_ends_it(house: House) -> None:
+    before = [attempt("denied", 1000)] * TRIES + [attempt("ok", 3000)] + [attempt("denied", 3001)] * (TRIES - 1)
+    house.access.recall(before, int(3100e9))
+    house.login("s-01", "dealer", "wrong1")
+    assert "locked out" in house.login("s-01", "dealer", PIN)["error"]["remedy"]
+
+
+def test_whoever_has_no_name_is_counted_by_place_and_a_clock_set_back_ends_no_lock(house: House) -> None:
+    house.access.recall([attempt("denied", 9000, None)] * TRIES, int(3000e9))
+    assert "locked out" in house.login("s-99", "dealer", PIN)["error"]["remedy"]
+    assert house.login("s-01", "dealer", PIN)["ok"]
+    house.now = LOCKED_S
+    assert "no such person" in house.login("s-99", "dealer", PIN)["error"]["remedy"]
 
 
 def test_a_success_in_between_begins_the_count_anew(house: House) -> None:
