@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.scripts.expectations import Expect, Final, Never
+from simulators.scripts.expectations import Expect, Never
 from simulators.scripts.matching import differences, matches
-from simulators.seen import Seen, hand_seen, hands
+from simulators.seen import Seen
 
 MS = 1_000_000
 
@@ -88,27 +88,6 @@ def _never(events: Sequence[Seen], steps: Mapping[str, Performed], never: Never)
             if first is None or event.at < first.began or (last is not None and event.at >= last.began):
                 continue
         yield f"line {never.line}: must never be seen, and was: {never.event} {_short(never.match)}"
-
-
-def final(events: Sequence[Seen], wanted: Final) -> list[str]:
-    """What is not as the scenario's end says, a line each."""
-    found: list[str] = []
-    played = [hand_seen(events, hand) for hand in hands(events)]
-    last = played[-1] if played else None
-    for seat, stack in wanted.stacks.items():
-        has = last.stacks.get(seat) if last else None
-        if has != stack:
-            found.append(f"final.stacks: seat {seat} has {has}, expected {stack}")
-    if wanted.rake is not None and sum(hand.rake for hand in played) != wanted.rake:
-        found.append(f"final.rake: {sum(hand.rake for hand in played)}, expected {wanted.rake}")
-    if wanted.conserved:
-        found += [f"final.conserved: {hand.hand} does not add up" for hand in played if not hand.balanced]
-    if wanted.incidents_open is not None:
-        opened = {e.data["incident"] for e in events if e.type == "incident.opened"}
-        left = opened - {e.data["incident"] for e in events if e.type == "incident.closed"}
-        if len(left) != wanted.incidents_open:
-            found.append(f"final.incidents_open: {len(left)}, expected {wanted.incidents_open}")
-    return found + [f"final.sealed: {line}" for line in leaks(events, wanted.sealed)]
 
 
 def leaks(events: Iterable[Seen], sealed: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from controller.core.rules.breaches import ids
 from controller.core.rules.profile import Profile
-from simulators import invariants, judge, verdict
+from simulators import ending, invariants, judge, verdict
 from simulators.dealer import Dealer, keys_of
 from simulators.dealer_rfid import keys_at
 from simulators.errors import ProductFailure
@@ -166,9 +166,9 @@ class ScenarioRun:
         seen = stage.seen
         changed += always(stage) if scenario.close else invariants.after_final(seen)
         verdict.count(case, seen)
-        final = judge.final(seen, scenario.final) + self._counted()
+        final = ending.final(seen, scenario.final) + self._counted() + self._slow(case)
         leaked = [line for line in final if line.startswith("final.sealed")]
-        unexpected = invariants.unexpected(seen, scenario.expects)
+        unexpected = invariants.unexpected(seen, scenario.expects, scenario.tolerated)
         holds = sum(line.startswith("unexpected incident.opened") for line in unexpected)
         case.table, case.faulted = self.plan.kind, _faulted(scenario)
         case.needless_holds += holds
@@ -190,13 +190,21 @@ class ScenarioRun:
             for e in self.scenario.expects
         ]
 
-    def _counted(self) -> list[str]:
-        """Where the rig has counted every chip: what the table says of the stacks must be what lies there."""
-        tokens = self.stage.tokens
-        played = hands(self.stage.seen)
-        if tokens is None or not self.scenario.final.conserved or not played:
-            return []
+    def _slow(self, case: Case) -> list[str]:
         found = []
+        for wanted in self.scenario.final.latency:
+            took = ending.answers(self.stage.seen, self.scenario.steps, self.performed, wanted, self.stage.speed)
+            case.answers_ms += took
+            found += ending.slow(wanted, took)
+        return found
+
+    def _counted(self) -> list[str]:
+        """Where the rig has counted every chip: what the table says of tray and stacks must be what lies there."""
+        tokens, wanted = self.stage.tokens, self.scenario.final
+        played = hands(self.stage.seen)
+        found = ending.tray(self.stage.seen, wanted, self.plan.tokens, tokens, self.scenario.tray_change)
+        if tokens is None or not wanted.conserved or not played:
+            return found
         if tokens.total() != self.plan.tokens.total():
             found.append("final.conserved: chips have come or gone")
         for seat, stack in hand_seen(self.stage.seen, played[-1]).stacks.items():

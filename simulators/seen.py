@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from controller.core.records import Record
@@ -51,7 +51,10 @@ class HandSeen:
     final: bool
     voided: bool
     balanced: bool
-    """Sum of what went in = sum of what came out, rake and tips."""
+    """Sum of what went in = sum of what came out, rake and tips; at a table of boxes what the house lost, they won."""
+    house_net: int = 0
+    boxes: Mapping[int, int] = field(default_factory=dict)
+    """What each box has gained."""
 
 
 def hand_seen(events: Iterable[Seen], hand: str) -> HandSeen:
@@ -71,6 +74,8 @@ def hand_seen(events: Iterable[Seen], hand: str) -> HandSeen:
     pots: Sequence[Mapping[str, Any]] = result.get("pots", ())
     paid_in = sum(seat["in"] for seat in seats)
     paid_out = sum(seat["out"] for seat in seats) + result.get("rake", 0) + result.get("tips", 0)
+    boxes = {box["box"]: -box["house_net"] for box in result.get("boxes", ())}
+    house_net = result.get("house_net", 0)
     return HandSeen(
         hand=hand,
         stacks={seat["seat"]: seat["stack_after"] for seat in seats if seat.get("stack_after") is not None},
@@ -81,7 +86,9 @@ def hand_seen(events: Iterable[Seen], hand: str) -> HandSeen:
         closed="hand.closed" in kinds,
         final="hand.final" in kinds,
         voided="hand.voided" in kinds,
-        balanced=paid_in == paid_out,
+        balanced=paid_in == paid_out and house_net == -sum(boxes.values()),
+        house_net=house_net,
+        boxes=boxes,
     )
 
 

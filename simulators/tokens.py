@@ -10,6 +10,8 @@ from simulators.scripts.acts import DECK, SeatStart
 
 TRAY_EACH = 24
 """Chips of each kind in the tray when the table is opened: enough to make change."""
+PURSE_EACH = 12
+"""Chips of each kind that the player of a box has at least."""
 SMALL_EACH = 3
 """Chips of each kind that a player likes to have before larger ones are taken."""
 
@@ -83,10 +85,13 @@ def _exact(amount: int, kinds: tuple[tuple[int, int], ...]) -> tuple[tuple[int, 
     return None
 
 
-def opening_chips(kinds: Sequence[int], seats: Iterable[SeatStart]) -> "Tokens":
+def opening_chips(
+    kinds: Sequence[int], seats: Iterable[SeatStart], tray: Counts | None = None, before: str = "stack"
+) -> "Tokens":
     """The chips of a table that is opened: a tray, and what each of these seats has before it.
 
-    Without seats, as at a table that does not sense chips, the few in the tray are all that have tags.
+    Without seats, as at a table that does not sense chips, the few in the tray are all that have tags. ``before`` is
+    the place where a player's chips lie: a stack, or the purse that no antenna sees.
     """
     tokens = Tokens()
     numbers: Counter[int] = Counter()
@@ -100,10 +105,10 @@ def opening_chips(kinds: Sequence[int], seats: Iterable[SeatStart]) -> "Tokens":
                 tokens.lay([tag], place)
 
     seats = tuple(seats)
-    new(dict.fromkeys(kinds, TRAY_EACH if seats else duties.TAGGED), "tray")
+    new(tray or dict.fromkeys(kinds, TRAY_EACH if seats else duties.TAGGED), "tray")
     for seat in seats:
         amount = seat.stack if seat.stack is not None else UNCOUNTED * max(kinds)
-        new(seat.chips or heap(amount, kinds), f"stack:{seat.seat}")
+        new(seat.chips or heap(amount, kinds), f"{before}:{seat.seat}")
     return tokens
 
 

@@ -52,6 +52,8 @@ class Case:
     leaked: int = 0
     added_ms: int = 0
     """How long the table still needed, by its own clock, when everything had been done until the hand was closed."""
+    answers_ms: list[int] = field(default_factory=list)
+    """How long the table took to answer, by its own clock, where the scenario asks for its latency."""
     fault: str = ""
     """The kind of fault that struck the hand, and """
     fate: str = ""

@@ -85,7 +85,7 @@ def _felt(felt: Felt) -> AntennaFelt:
 
 
 def _put(section: Section, felt: Felt) -> Iterator[Act]:
-    section.refuse({"spots": "boxes and spots belong to Ultimate, which this table does not play"})
+    section.refuse({"spots": 'boxes and spots belong to game = "ultimate": name a seat'})
     table, seat = _felt(felt), chair(section, felt)
     counts = steps.counts(section, felt)
     movements, pause = section.number("movements", 1, 1), section.number("pause_ms", 0)

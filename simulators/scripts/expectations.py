@@ -8,7 +8,7 @@ from typing import Any
 from simulators.layout import Kind
 from simulators.scripts.strict import Section
 
-LATER = "not checked by this rig yet: leave it out"
+STATES = ("closed", "open_between_hands", "hand", "held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,35 @@ class Never:
 
 
 @dataclass(frozen=True, slots=True)
+class Latency:
+    """How soon after the end of each step of one kind (``act``) an event must come, in ms of the table's time."""
+
+    act: str
+    event: str
+    p50_ms: int | None
+    p99_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Final:
-    """The state at the end. ``None`` where the scenario does not care."""
+    """The state at the end. ``None`` where the scenario does not care.
+
+    ``boxes`` are what each box has gained in all, ``tray`` the chips that lie in the tray, ``tray_delta`` what it has
+    gained, ``meters`` fields of the last reading of the meters.
+    """
 
     stacks: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     rake: int | None = None
     conserved: bool = False
     incidents_open: int | None = None
     sealed: tuple[str, ...] = ()
+    house_net: int | None = None
+    boxes: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    tray: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    tray_delta: int | None = None
+    meters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    state: str | None = None
+    latency: tuple[Latency, ...] = ()
 
 
 def read_expectations(
@@ -107,18 +128,53 @@ def _known(section: Section, key: str, name: str | None, among: Sequence[str]) -
 
 
 def _final(section: Section) -> Final:
-    section.refuse(dict.fromkeys(("boxes", "tray", "meters", "latency", "state", "house_net"), LATER))
     stacks = section.section("stacks")
+    section.asked.add("stacks")
     wanted = {int(seat): stacks.number(seat) for seat in stacks.data if seat.isdigit()}
     stacks.done()
     if "ledger" in section:
         section.choice("ledger", ("verifies",))
+    tray = section.take("tray", dict, {})
+    delta = tray.get("delta")
+    if ("delta" in tray) + bool(set(tray) - {"delta"}) > 1 or not all(isinstance(n, int) for n in tray.values()):
+        raise section.wrong("tray", tray, "write { delta = -4500 }, or the chips that lie there: { 1000 = 20 }")
     final = Final(
         stacks=wanted,
         rake=section.number("rake", None),
         conserved=section.take("conserved", bool, False),
         incidents_open=section.number("incidents_open", None),
         sealed=section.texts("sealed"),
+        house_net=section.take("house_net", int, None),
+        boxes=_by_number(section, "boxes", section.take("boxes", dict, {})),
+        tray=_by_number(section, "tray", {value: count for value, count in tray.items() if value != "delta"}),
+        tray_delta=delta,
+        meters=section.take("meters", dict, {}),
+        state=section.choice("state", STATES) if "state" in section else None,
+        latency=_latency(section),
     )
+    section.asked.add("state")
     section.done()
     return final
+
+
+def _by_number(section: Section, key: str, given: Mapping[str, Any]) -> dict[int, int]:
+    if not all(name.isdigit() and isinstance(value, int) for name, value in given.items()):
+        raise section.wrong(key, dict(given), "write whole numbers: { 1 = 2500, 2 = -1000 }")
+    return {int(name): value for name, value in given.items()}
+
+
+def _latency(section: Section) -> tuple[Latency, ...]:
+    """``latency``: one table, or a list of them."""
+    given = section.take("latency", (dict, list), [])
+    found = []
+    for number, one in enumerate([given] if isinstance(given, dict) else given):
+        name = f"{section.name}.latency" + (f"[{number}]" if isinstance(given, list) else "")
+        part = Section(section.path, one, name, section.lines)
+        latency = Latency(
+            part.text("from"), part.text("to"), part.number("p50_ms", None, 1), part.number("p99_ms", None, 1)
+        )
+        if latency.p50_ms is None and latency.p99_ms is None:
+            raise section.wrong("latency", one, "give p50_ms, p99_ms, or both")
+        part.done()
+        found.append(latency)
+    return tuple(found)

@@ -1,8 +1,8 @@
 """Scenario files: what hands and devices do, what must be seen, and what must never be seen."""
 
-import math
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -10,17 +10,19 @@ from typing import Any
 from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.faults import BadConfiguration
-from simulators import layout
+from controller.settingschecks import flat
+from simulators import boxtable, layout
 from simulators.layout import Kind
-from simulators.scripts import antennas, strict, variants
-from simulators.scripts.acts import DECK, SeatStart, Stakes
+from simulators.scripts import antennas, boxes, strict, variants
+from simulators.scripts.acts import SeatStart, Stakes
 from simulators.scripts.antennas import AntennaFelt
+from simulators.scripts.boxes import BoxFelt
 from simulators.scripts.expectations import Expect, Final, Never, read_expectations
 from simulators.scripts.felt import Felt
-from simulators.scripts.steps import ACTS, Span, Step, read_span, read_steps
+from simulators.scripts.opening import Opening, read_deck, read_opening
+from simulators.scripts.steps import ACTS, Expand, Span, Step, read_span, read_steps
 from simulators.scripts.variants import Pick
 
-ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 STAKES = ("blinds", "ante", "ante_kind", "currency", "exponent")
 LATER = "not done by this rig yet: leave it out"
 
@@ -68,6 +70,12 @@ class Scenario:
     table: Kind = "shoe"
     killed: bool = False
     """The table is thrown away and restored after every record."""
+    tray: Mapping[int, int] | None = None
+    """Chips in the tray by value when the table is opened."""
+    tray_change: int | None = None
+    """What the steps move into the tray, less what they move out; ``None`` where that is not added up."""
+    tolerated: tuple[str, ...] = ()
+    """Events that a variant does not rule out and does not expect either."""
 
 
 def cases(path: Path) -> list[Pick]:
@@ -90,30 +98,16 @@ def load(path: Path, pick: Pick | None = None) -> Scenario:
     top = variants.of(whole, pick)
     top.take("schema", int)
     run = _run(top.section("run"))
-    start = top.section("start")
-    people = _people(start.section("people"))
-    stacks, chips = _stacks(start.section("stacks"))
-    denominations = {value for heap in chips.values() for value in heap}
-    stakes = _stakes(top.section("run"), denominations, [s for s in stacks.values() if s is not None])
-    button = start.number("button", least=1)
-    if button not in stacks:
-        raise start.wrong("button", button, f"give one of the seats {', '.join(map(str, stacks))}")
-    state = start.choice("state", ("open_between_hands", "cold"), "open_between_hands")
-    players = start.section("players")
-    seats = tuple(
-        SeatStart(seat, players.text(str(seat), f"p-{seat}"), stack, chips.get(seat)) for seat, stack in stacks.items()
-    )
-    players.done()
-    start.done()
+    opening = read_opening(top, run.rules.game)
     pace_section = top.section("pace")
     pace = {name: read_span(pace_section, name, default) or default for name, default in PACE.items()}
     pace_section.done()
-    top_cards, after = _deck(top.section("deck"))
-    button_posts = run.rules.heads_up_small_blind == "button"
-    names = layout.of(table, 2).names()
-    kind, vocabulary = (AntennaFelt, antennas.ACTS) if table == "rfid" else (Felt, ACTS)
-    felt = kind(seats, stakes, button, people, button_posts, top_cards, after, run.seed, names)
+    felt, vocabulary = _felt(opening, run, table, read_deck(top.section("deck")))
     steps = read_steps(top.sections("step"), felt, vocabulary)
+    seats, tray_change = opening.seats, None
+    if isinstance(felt, BoxFelt):
+        seats = tuple(replace(seat, chips=felt.purse(seat.seat)) for seat in seats)
+        tray_change = felt.moved
     expects, nevers, final = read_expectations(top, [step.id for step in steps], table)
     scenario = Scenario(
         id=top.text("id"),
@@ -122,22 +116,41 @@ def load(path: Path, pick: Pick | None = None) -> Scenario:
         covers=top.texts("covers"),
         tags=top.texts("tags"),
         run=run,
-        stakes=stakes,
+        stakes=opening.stakes,
         seats=seats,
-        button=button,
-        people=people,
+        button=opening.button,
+        people=opening.people,
         steps=steps,
         expects=expects,
         nevers=nevers,
         final=final,
         close=top.take("close", bool, True),
-        cold=state == "cold",
+        cold=opening.cold,
         pace=pace,
         table=table,
         killed=pick.killed,
+        tray=opening.tray,
+        tray_change=tray_change,
+        tolerated=top.texts("tolerated") if pick.variant else (),
     )
     top.done()
     return scenario
+
+
+def _felt(
+    opening: Opening, run: Run, table: Kind, deck: tuple[list[str], list[str]]
+) -> tuple[Felt, Mapping[str, Expand]]:
+    """The felt on which the steps are expanded, and what each act is there."""
+    top, after = deck
+    button_posts = run.rules.heads_up_small_blind == "button"
+    of = boxtable.of if run.rules.game == "ultimate" else layout.of
+    names = of(table, 2).names()
+    given = (opening.seats, opening.stakes, opening.button, opening.people, button_posts, top, after, run.seed, names)
+    if run.rules.game == "ultimate":
+        felt = BoxFelt(*given, sensed=table == "rfid")
+        felt.chips["tray"] = Counter(opening.tray)
+        return felt, boxes.ACTS
+    return (AntennaFelt(*given), antennas.ACTS) if table == "rfid" else (Felt(*given), ACTS)
 
 
 PACE: Mapping[str, Span] = {
@@ -148,19 +161,21 @@ PACE: Mapping[str, Span] = {
 
 
 def _run(section: strict.Section) -> Run:
-    section.choice("game", ("holdem",), "holdem")
+    game = section.choice("game", ("holdem", "ultimate"), "holdem")
     clock = section.text("clock", "real")
     if clock not in ("real", "virtual") and not (clock[:1] == "x" and clock[1:].isdigit() and int(clock[1:]) > 0):
         raise section.wrong("clock", clock, 'use "real", "virtual" or a factor such as "x10"')
     section.texts("tables")
     name = section.text("profile", "rs_holdem")
     override = section.take("override", dict, {})
-    house = {key: value for key, value in override.items() if key not in STAKES}
+    house = flat({key: value for key, value in override.items() if key not in STAKES})
     try:
         rules = profiles.load(name, section.path.parent, house, by=str(section.path))
     except BadConfiguration as error:
         fault = error.faults[0]
         raise section.wrong("profile" if fault.key == "profile" else "override", fault.value, str(fault)) from error
+    if rules.game != game:
+        raise section.wrong("game", game, f"profile {name} plays {rules.game}: set both alike")
     run = Run(
         profile=name,
         override=house,
@@ -173,77 +188,3 @@ def _run(section: strict.Section) -> Run:
     )
     section.done()
     return run
-
-
-def _people(section: strict.Section) -> dict[str, str]:
-    people = {role: section.text(role) for role in ROLES if role in section}
-    section.asked.update(ROLES)
-    section.done()
-    return people or {"dealer": "s-01"}
-
-
-def _stacks(section: strict.Section) -> tuple[dict[int, int | None], dict[int, dict[int, int]]]:
-    """Stacks by seat in minor units, and the chips they are made of, where the scenario says."""
-    stacks: dict[int, int | None] = {}
-    heaps: dict[int, dict[int, int]] = {}
-    for key in section.data:
-        value = section.take(key, (int, str, dict))
-        if not key.isdigit() or not 1 <= int(key) <= 11:
-            raise section.wrong(key, value, "seats are numbered 1 to 11")
-        if isinstance(value, dict):
-            chips = chips_of(section, key, value)
-            heaps[int(key)] = chips
-            stacks[int(key)] = sum(worth * count for worth, count in chips.items())
-        elif isinstance(value, str):
-            if value != "unknown":
-                raise section.wrong(key, value, 'give an amount, chips { value = count } or "unknown"')
-            stacks[int(key)] = None
-        else:
-            stacks[int(key)] = section.number(key, least=1)
-    if len(stacks) < 2:
-        raise section.wrong("", sorted(stacks), "give the stacks of at least two seats")
-    return dict(sorted(stacks.items())), heaps
-
-
-def chips_of(section: strict.Section, key: str, value: Mapping[str, Any]) -> dict[int, int]:
-    """``{ 1000 = 3 }`` as chip value -> count. Raises ``ScriptError``."""
-    for worth, count in value.items():
-        if not worth.isdigit() or int(worth) == 0 or not isinstance(count, int) or count < 1:
-            raise section.wrong(key, dict(value), "chips are written { value = count }, for instance { 1000 = 3 }")
-    return {int(worth): count for worth, count in value.items()}
-
-
-def _stakes(run: strict.Section, denominations: set[int], stacks: list[int]) -> Stakes:
-    override = run.section("override")
-    blinds = override.take("blinds", list, [500, 1000])
-    if len(blinds) != 2 or not all(isinstance(b, int) and b > 0 for b in blinds):
-        raise override.wrong("blinds", blinds, "give the small and the big blind, for instance [500, 1000]")
-    ante = override.number("ante", 0)
-    chips = tuple(sorted(denominations))
-    if not chips:
-        unit = math.gcd(*stacks, *blinds, ante)
-        chips = tuple(unit * step for step in (1, 2, 5, 10, 20, 100, 200, 1000))
-    for amount in (*blinds, *stacks, ante):
-        if amount % chips[0]:
-            raise override.wrong("blinds", blinds, f"the smallest chip, {chips[0]}, does not divide {amount}")
-    return Stakes(
-        small_blind=blinds[0],
-        big_blind=blinds[1],
-        ante=ante,
-        ante_kind=override.choice("ante_kind", ("each", "big_blind"), "each"),
-        chips=chips,
-        currency=override.text("currency", "EUR"),
-        exponent=override.number("exponent", 2),
-    )
-
-
-def _deck(section: strict.Section) -> tuple[list[str], list[str]]:
-    decks = [list(section.texts(name)) for name in ("top", "after_reshuffle")]
-    named = [card for card in decks[0] + decks[1] if card != "??"]
-    for card in named:
-        if card not in DECK:
-            raise section.wrong("top", card, "a card is rank 2-9TJQKA and suit cdhs, for instance Td; ?? is any")
-        if named.count(card) > 1:
-            raise section.wrong("top", card, "the card stands twice in the deck")
-    section.done()
-    return decks[0], decks[1]

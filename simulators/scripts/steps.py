@@ -192,7 +192,7 @@ def _reshuffle(_section: Section, felt: Felt) -> Iterator[Act]:
 
 
 def _put(section: Section, felt: Felt) -> Iterator[Act]:
-    section.refuse({"spots": "boxes and spots belong to Ultimate, which this table does not play"})
+    section.refuse({"spots": 'boxes and spots belong to game = "ultimate": name a seat'})
     seat = chair(section, felt)
     amount = _amount(section, felt)
     movements = section.number("movements", 1, 1)
@@ -218,13 +218,13 @@ def _amount(section: Section, felt: Felt) -> int:
     return sum(value * count for value, count in counts(section, felt).items())
 
 
-def counts(section: Section, felt: Felt) -> dict[int, int]:
+def counts(section: Section, felt: Felt, key: str = "chips") -> dict[int, int]:
     """The chips of a step by value. Raises ``ScriptError`` for chips that this table does not have."""
-    chips = section.take("chips", dict)
+    chips = section.take(key, dict)
     for value, count in chips.items():
         if not value.isdigit() or int(value) not in felt.stakes.chips or not isinstance(count, int) or count < 1:
             known = ", ".join(map(str, felt.stakes.chips))
-            raise section.wrong("chips", chips, f"write {{ value = count }} with the chips of this table: {known}")
+            raise section.wrong(key, chips, f"write {{ value = count }} with the chips of this table: {known}")
     return {int(value): count for value, count in chips.items()}
 
 
@@ -250,30 +250,33 @@ def _key(section: Section, _felt: Felt) -> Iterator[Act]:
 
 def _login(section: Section, felt: Felt) -> Iterator[Act]:
     who = section.text("who")
-    yield Order("login", {}, by=who, role=_role(section, who, felt))
+    yield Order("login", {}, by=who, role=role(section, who, felt))
 
 
 def _attest(section: Section, felt: Felt) -> Iterator[Act]:
     who = section.text("who")
-    args = {"rule": section.text("rule"), "statement": section.text("statement", "")}
-    yield Order("attest", args, by=who, role=_role(section, who, felt))
+    args: dict[str, Any] = {"rule": section.text("rule")}
+    args |= {"statement": section.text("statement")} if "statement" in section else {}
+    args |= {"boxes": section.take("boxes", list)} if "boxes" in section else {}
+    section.asked.update(("statement", "boxes"))
+    yield Order("attest", args, by=who, role=role(section, who, felt))
 
 
 def _rule(section: Section, felt: Felt) -> Iterator[Act]:
     who = section.text("who", felt.people.get("chief_inspector") or next(iter(felt.people.values())))
-    role = _role(section, who, felt)
-    yield Rule(section.text("code"), section.text("ruling"), who, role, section.text("reason", ""))
+    yield Rule(section.text("code"), section.text("ruling"), who, role(section, who, felt), section.text("reason", ""))
 
 
 def _command(section: Section, felt: Felt) -> Iterator[Act]:
     who = section.text("who", felt.people.get("dealer", ""))
-    yield Order(section.text("name"), section.take("args", dict, {}), by=who, role=_role(section, who, felt))
+    yield Order(section.text("name"), section.take("args", dict, {}), by=who, role=role(section, who, felt))
 
 
-def _role(section: Section, who: str, felt: Felt) -> str:
-    for role, staff in felt.people.items():
+def role(section: Section, who: str, felt: Felt) -> str:
+    """The role in which somebody of this staff number is at the table. Raises ``ScriptError``."""
+    for name, staff in felt.people.items():
         if staff == who:
-            return role
+            return name
     raise section.wrong("who", who, f"nobody in [start.people]; there are {', '.join(felt.people.values())}")
 
 

@@ -108,6 +108,7 @@ def _apply(variant: Section, data: dict[str, Any], lines: dict[str, int]) -> Non
         steps[at:at] = [(None, step) for step in insert["steps"]]
     _expectations(variant, data)
     variant.done()
+    data["tolerated"] = _tolerated(variant)
     data["step"] = [step for _, step in steps]
     _relocate(lines, [number for number, _ in steps], variant.line)
 
@@ -136,6 +137,13 @@ def _expectations(variant: Section, data: dict[str, Any]) -> None:
         raise variant.wrong("final", final, 'write "none", or the table of what must be at the end')
     if final is not None:
         data["final"] = {} if final == "none" else final
+
+
+def _tolerated(variant: Section) -> list[str]:
+    """Events that must never be seen in the scenario, and may be in the variant: it names none of them itself."""
+    dropped = variant.take("drop_never", (str, list), [])
+    named = [one.get("event") for one in variant.take("expect", list, [])]
+    return [] if isinstance(dropped, str) else [event for event in dropped if event not in named]
 
 
 def _relocate(lines: dict[str, int], numbers: Sequence[int | None], inserted: int | None) -> None:

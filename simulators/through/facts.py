@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from controller.core.facts import CardCame, CardDoubtful, Declared, Fact, Finished, HandAttested, Shown
+from controller.core.sensing import ultimate_keys
 from controller.core.session import Session
 from simulators.plan import Plan
 from simulators.scripts.acts import (
@@ -43,7 +44,8 @@ class FactsStage(Inside):
         if isinstance(act, Order | Rule):
             self.keep(self.session.command(command_of(act, self._seen), self._now, self.wall))
             return
-        for fact in facts_of(act):
+        facts = list(facts_of(act))
+        for fact in ultimate_keys.read(facts) if self.plan.boxes else facts:
             if self.session.wants_seed:
                 self.session.seed(self.next_seed())
             self.keep(self.session.apply(fact, self._now, self.wall))

@@ -160,7 +160,10 @@ def test_a_refused_key_is_seen(rehearse: Callable[[str], Case]) -> None:
         ('tables = ["shoe"]', 'tables = ["pit"]', "run.tables", "shoe, rfid"),
         ('clock = "x10"', 'clock = "fast"', "run.clock", "real"),
         ("number = 3000", "number = 3100", "step[1].number", "500"),
-        ("[final]", "[final]\nlatency = 3", "final.latency", "leave it out"),
+        ("[final]", "[final]\nlatency = 3", "final.latency", "a table or a list"),
+        ("[final]", '[final]\nlatency = { from = "chips.put", to = "action.taken" }', "final.latency", "p50_ms"),
+        ("[final]", "[final]\ntray = { delta = 1, 500 = 2 }", "final.tray", "delta = -4500"),
+        ("[final]", '[final]\nstate = "asleep"', "final.state", "closed, open_between_hands"),
         ("[deck]", '[sweep]\nkill_after = "never"\n[deck]', "sweep.kill_after", "every_step"),
     ],
 )
