@@ -82,7 +82,7 @@ def _money(file: str, limits: LimitsFile | None, profile: Profile | None, chipse
 
 
 def _house(file: str, tree: Mapping[str, Any], profile: Profile | None, test: bool) -> Iterator[Fault]:
-    if profile and profile.rake is None:
+    if profile and profile.rake is None and profile.game != "ultimate":
         rule = {"HR": "HR-15.6", "BG": "BG-2.3"}.get(profile.family, "RS-7.8")
         yield Fault(file, 'override."rake.rate"', "", f"{rule}: missing: the house decides the rake; set it")
     seats = tree.get("seats")
@@ -195,8 +195,8 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
     seats = tree.get("seats")
     where: dict[object, str] = {}
     watched: dict[str, str] = {}
-    kinds: list[str] = []
     sighted: dict[str, str] = {}
+    kinds: list[str] = []
     for name, values in given.items():
         key = f"devices.{name}"
         if not re.fullmatch(r"[a-z0-9-]{1,32}", name):
@@ -235,7 +235,10 @@ def _antennas(
     kinds: list[str],
     test: bool,
 ) -> Iterator[Fault]:
-    """What an RFID table cannot be played without: antennas everywhere, and tags that somebody registered."""
+    """What an RFID table cannot be played without: antennas everywhere, and tags that somebody registered.
+
+    Stacks may be booked only, and a camera alone may see the board.
+    """
     if kinds.count("keypad") > 1:
         yield Fault(file, "devices", f"{kinds.count('keypad')} of kind keypad", "an RFID table has one keypad")
     elif "keypad" not in kinds and not test:

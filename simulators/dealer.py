@@ -117,7 +117,7 @@ def keys_of(act: Act, unit: int) -> tuple[str, ...]:
         case Finish():
             return ("DONE",)
         case Show(seat=seat):
-            return (*str(seat), "SHOW")
+            return (*("" if seat is None else str(seat)), "SHOW")
         case Muck(seat=seat):
             return (*str(seat), "FOLD")
         case Declare(kind=kind, seat=seat, to=to, name_seat=named):

@@ -13,7 +13,7 @@ from typing import Any
 
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset, Currency, Deck, Denomination, Limits, Setup
-from simulators import duties, layout
+from simulators import boxtable, duties, layout
 from simulators.dealer import Dealer
 from simulators.dealer_rfid import AntennaDealer
 from simulators.layout import Closed, Kind, Layout
@@ -75,7 +75,8 @@ class Plan:
     @cached_property
     def tokens(self) -> Tokens:
         """Where all chips lie when the table is opened. Copy it before you move any."""
-        return opening_chips(self.stakes.chips, self.seats if self.kind == "rfid" else ())
+        seats = self.seats if self.kind == "rfid" else ()
+        return opening_chips(self.stakes.chips, seats, self.tray_chips, "purse" if self.boxes else "stack")
 
     @cached_property
     def dead(self) -> frozenset[str]:
@@ -128,7 +129,8 @@ class Plan:
     @property
     def places(self) -> int:
         """Seats of the felt."""
-        return max(2 if self.kind == "rfid" else 10, *(seat.seat for seat in self.seats))
+        least = 1 if self.boxes else 2 if self.kind == "rfid" else 10
+        return max(least, *(seat.seat for seat in self.seats))
 
     def setup(self) -> Setup:
         """The table for a core in this process."""
@@ -160,7 +162,7 @@ class Plan:
         role, who = next(iter(people.items()))
         logins = [Order("login", {"staff": staff, "role": r}, staff, r) for r, staff in people.items()]
         placed = {} if "button_draw" in self.rules.requires else {"button": self.button}
-        opened = Order("open", placed | {"limits": self.limits_data()}, who, role)
+        opened = Order("open", {} if self.boxes else placed | {"limits": self.limits_data()}, who, role)
         seated = [Order("seat", {"seat": s.seat, "player": s.player, "stack": s.stack}, who, role) for s in self.seats]
         before = duties.before_open(self.rules, people, self.stakes.chips)
         after = duties.before_hand(self.rules, people, [s.seat for s in self.seats], self.button)
@@ -196,4 +198,5 @@ def of_scenario(scenario: Scenario) -> Plan:
         pace=scenario.pace,
         cold=scenario.cold,
         kind=scenario.table,
+        tray_chips=scenario.tray,
     )

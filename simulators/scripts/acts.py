@@ -24,12 +24,13 @@ class Attest:
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """The top card leaves the shoe. ``place`` (``seat`` ``burn`` ``board``) is where the hand lays it.
+    """The top card leaves the shoe. ``place`` (``seat`` ``burn`` ``board`` ``box:2:cards``) is where the hand lays it.
 
     ``confidence`` is how sure the shoe is (0..100); ``card`` is what it says, ``None`` when it cannot tell.
 
     At a table with antennas and a shoe ``shoe`` is what the shoe takes it for, ``-`` where the card does not pass it,
-    empty for the card itself; without ``lands`` it comes to no place that an antenna watches.
+    empty for the card itself; without ``lands`` it comes to no place that an antenna watches; ``slide_ms`` is how long
+    it is on its way, 0 for the dealer's pace.
     """
 
     card: str | None
@@ -38,6 +39,7 @@ class Slide:
     confidence: int = 100
     shoe: str = ""
     lands: bool = True
+    slide_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,9 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """A seat's cards are turned face up (SHOW)."""
+    """A seat's cards are turned face up (SHOW); without a seat what is next to be turned: a dealer's own cards."""
 
-    seat: int
+    seat: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +281,7 @@ class Stakes:
     chips: tuple[int, ...]
     currency: str = "EUR"
     exponent: int = 0
-    game: Literal["holdem", "omaha"] = "holdem"
+    game: Literal["holdem", "omaha", "ultimate"] = "holdem"
     structure: Literal["no_limit", "pot_limit", "fixed_limit"] | None = None
     small_bet: int = 0
     big_bet: int = 0

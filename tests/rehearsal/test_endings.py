@@ -1,4 +1,4 @@
-"""The end of a scenario: results, chips, state and speed, each of which can fail; and rounds of boxes at both tables."""
+"""The end of a scenario: results, chips, state and speed, each of which can fail; rounds of boxes at both tables."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -15,7 +15,6 @@ from controller.core.facts import (
     Fact,
     Finished,
     HandAttested,
-    Refused,
     Shown,
     StakePlaced,
     TrayCounted,
@@ -66,7 +65,7 @@ class RfidTable:
         self._watched = setup.watched_by_readers
         self._where = Whereabouts(setup.timing.debounce_ms * MS, self._absent)
         self._keys: dict[str, Keys] = {}
-        self._spoken: list[tuple[int, Declared]] = []
+        self._spoken = Spoken(setup.timing.spoken_ms * MS)
         self._bets = Bets(setup, self._where)
         self._newest: dict[str, Evidence] = {}
         made = UnreadCards if setup.unread else ReadCards
@@ -77,6 +76,7 @@ class RfidTable:
         self._clear_since: int | None = None
         self._later: list[inorder.Told] = []
         self._late = 2 * setup.timing.fuse_ms * MS
+        self._burns = bool(setup.profile.burns_per_street)
         self._again: int | None = None
         self._card_places = {place for place in self._watched.values() if place.startswith(CARD_PLACES)}
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
@@ -128,7 +128,7 @@ class RfidTable:
         out: list[Fact] = []
         for fact in facts:
             if isinstance(fact, Declared) and fact.kind in SPOKEN:
-                self._spoken = [s for s in self._spoken if s[1].seat != fact.seat] + [(at, fact)]
+                self._spoken.say(at, fact)
             elif isinstance(fact, HandAttested):
                 out.append(replace(fact, stacks=self.stacks()))
             elif isinstance(fact, Finished):
@@ -235,22 +235,23 @@ class RfidTable:
         cards = self._where.eldest_arrival(self._card_places)
         waiting = min(moving if cards is None else [*moving, cards], default=None)
         facts: list[Fact] = []
-        later, held, until = self._late_cards(at, state)
+        later, held, until = inorder.sort(self._later, at, state, self._late, self._where, burns=self._burns)
         if state.hand is not None and state.hand.phase == "board":
             early = [seat for seat in ready if bets.began(seat) and at - bets.began(seat) < self._late]
             ready = [seat for seat in ready if seat not in early]
             for seat in early:
                 bets.postpone(seat, bets.began(seat) + self._late)
-        if state.hand is None and state.incidents:  # no hand may begin: the blinds wait, and are told when one may
-            for seat in ready:
-                bets.postpone(seat, at + AGAIN)
-            ready = []
+        if not self._card_places <= self._where.seen_places:
+            bets.unsure(at)
+        for seat in [seat for seat in ready if self._has_to_wait(seat, cards, state)]:
+            bets.postpone(seat, at + AGAIN)
+            ready.remove(seat)
         while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
-            seat = min(ready, key=lambda one: (bets.began(one), inorder.turn(state.hand, one)), default=0)
-            since = min(later[0][0] if later else END, bets.began(seat) if seat else END)
+            seat = min(ready, key=lambda one: (bets.since(one), inorder.turn(state.hand, one)), default=0)
+            since = min(later[0][0] if later else END, bets.since(seat) if seat else END)
             if waiting is not None and since > waiting:
                 break
-            if seat and since == bets.began(seat):
+            if seat and since == bets.since(seat) and (bets.began(seat) or not later or later[0][0] > since):
                 ready.remove(seat)
                 facts += self._stake(seat, state)
             else:
@@ -273,36 +274,19 @@ class RfidTable:
 
     def _stake(self, seat: int, state: State) -> list[Fact]:
         """The chips before a seat are at rest: a stake, if they are something new."""
-        new = self._bets.settled(seat, state, lambda total: self._short_of_spoken(seat, total, state))
+        began = self._bets.began(seat)
+        new = self._bets.settled(seat, state, lambda total: total < self._spoken.to(seat, began, state))
         if new is None:
             return []
-        spoken = self._take_spoken(seat, state)
+        spoken = self._spoken.take(seat, began, state)
         evidence = (self._newest[f"bet:{seat}"], *(spoken.evidence if spoken is not None else ()))
         return [StakePlaced(seat, new.total, new.movements, new.chips, spoken, evidence=evidence)]
 
-    def _spoken_of(self, seat: int, state: State) -> int | None:
-        """Which of the announcements is this seat's."""
-        to_act = state.hand.to_act if state.hand is not None else None
-        for index, (_, fact) in enumerate(self._spoken):
-            if fact.seat == seat or (fact.seat is None and to_act == seat):
-                return index
-        return None
-
-    def _short_of_spoken(self, seat: int, total: int, state: State) -> bool:
-        index = self._spoken_of(seat, state)
-        return index is not None and total < (self._spoken[index][1].to or 0)
-
-    def _take_spoken(self, seat: int, state: State) -> Declared | None:
-        index = self._spoken_of(seat, state)
-        return None if index is None else self._spoken.pop(index)[1]
-
     def _lapse(self, at: int) -> list[Fact]:
-        """What was spoken and never followed by chips is refused, so that it binds nobody later."""
-        old = [fact for since, fact in self._spoken if at - since >= self._timing.spoken_ms * MS]
-        self._spoken = [(since, fact) for since, fact in self._spoken if fact not in old]
+        old = self._spoken.lapsed(at)
         if old:  # chips that waited for more of what was announced are taken for what they are
             self._bets.look_again(at)
-        return [Refused(f"{f.kind}", "no chips followed what was keyed", f.seat, f.evidence) for f in old]
+        return old
 
     # --- the end of a hand -----------------------------------------------------------------------------------
 
@@ -364,7 +348,3 @@ class RfidTable:
         lying = self._told_tray = self._where.at("tray")
         fact: TrayCounted = tray_count(self._setup.chipset, lying, self._newest["tray"])
         return [fact]
-
-
-def _is_burn(fact: Fact) -> bool:
-    return isinstance(fact, CardCame) and fact.place == "burn"

@@ -4,6 +4,7 @@ from controller.core.cards import CARDS
 from controller.core.facts import CardCame, CardDoubtful, Evidence, Fact
 from controller.core.sensing.counting import tray_count
 from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.patience import Patience
 from controller.core.sensing.presence import Presence
 from controller.core.setup import Setup
 from controller.core.state import State
@@ -16,23 +17,26 @@ class ShoeTable:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._keys: dict[str, Keys] = {}
+        self._patience = Patience(setup.timing.fuse_ms * MS)
         self._places: dict[tuple[str, str], Presence] = {}
         self._newest: dict[str, Evidence] = {}
-        self._watched = {(d.name, channel): place for d in setup.devices for channel, place in d.places.items()}
+        self._watched = setup.watched_by_readers
+        self._others: list[Fact] = []
+        self.sighted: set[str] = set()
 
     def feed(self, reading: Reading, at: int, state: State) -> list[Fact]:
-        """What one reading means. Here it does not depend on the state of the hand."""
-        del state
+        """What one reading means. Of the hand only matters whether it waits for a card."""
         # A shoe's own number of a card outlives both processes; the reading's number begins anew with ours.
         number = reading.sequence if isinstance(reading, CardSeen) else reading.reading
         source = Evidence(reading.device, number)
         match reading:
             case KeyPressed(device=device, key=key):
-                return self._keypad(device).pressed(key, at, source)
+                return self._patience.entered(self._keypad(device).pressed(key, at, source), at, state)
             case KeyReleased(device=device, key=key):
                 self._keypad(device).released(key)
             case CardSeen():
-                return [self._card(reading, Evidence(reading.device, reading.sequence))]
+                card = self._card(reading, Evidence(reading.device, reading.sequence))
+                return [*self._patience.card(at, late=reading.late), card]
             case TagsSeen():
                 self._inventory(reading, source, at)
             case DeviceLost(device=device):
@@ -45,8 +49,8 @@ class ShoeTable:
 
     def tick(self, at: int, state: State) -> list[Fact]:
         """Let time pass up to ``at`` (monotonic ns)."""
-        del state
-        facts: list[Fact] = []
+        facts = self._patience.tick(at, state) + self._others
+        self._others = []
         for keys in self._keys.values():
             facts += keys.tick(at)
         trays = [(key, place) for key, place in self._places.items() if place.tick(at)]
@@ -54,9 +58,20 @@ class ShoeTable:
             facts.append(tray_count(self._setup.chipset, place.settled or frozenset(), self._newest[device]))
         return facts
 
+    def also(self, since: int, fact: Fact) -> None:
+        """See ``witnessed.Primary``. Keys and cards are told at once here, so nothing can have come before it."""
+        del since
+        self._others.append(fact)
+
+    def has(self, card: str, place: str | None = None) -> bool:
+        """See ``witnessed.Primary``: the shoe tells a card when it comes out, and then it is on record."""
+        del card, place
+        return False
+
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
         times = [k.deadline() for k in self._keys.values()] + [p.deadline() for p in self._places.values()]
+        times.append(self._patience.deadline())
         return min((t for t in times if t is not None), default=None)
 
     def _keypad(self, device: str) -> Keys:

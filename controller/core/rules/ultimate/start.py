@@ -127,7 +127,9 @@ def by_card(out: Out, fact: CardCame, seed: bytes | None) -> Coup | None:
         breach(out, "no_stakes", "BLOCK", "a card came and no box has a stake", evidence=fact.evidence)
         return None
     found = [*deck_problems(shuffled=table.shuffled, cut=table.cut), *stakes.problems(out)]
-    start(out, seed or b"", fact.basis, fact.evidence, shuffled=table.shuffled, offered=table.cut_offered, cut=table.cut)
+    start(
+        out, seed or b"", fact.basis, fact.evidence, shuffled=table.shuffled, offered=table.cut_offered, cut=table.cut
+    )
     coup = table.coup
     assert coup is not None
     for key, asked, box in found:
