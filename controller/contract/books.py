@@ -1,4 +1,4 @@
-"""The catalogue's accounts and devices: what the streams ``cash`` and ``ops`` carry (events.md 5.5 and 5.6)."""
+"""The catalogue's accounts and devices: what the streams ``cash``, ``guard`` and ``ops`` carry (events.md 5.5, 5.6)."""
 
 from controller.contract.schema import (
     ANY,
@@ -12,16 +12,34 @@ from controller.contract.schema import (
     ROLE,
     SEAT,
     TEXT,
+    TIME,
     UUID,
     Schema,
     known,
     many,
     obj,
     one,
+    some,
 )
 
 SOFTWARE = obj({"version": TEXT, "sha256": known(HASH)})
 _LINES = many(obj({"class": KEY, "denomination": ANY, "count": COUNT, "amount": MONEY}))
+_SLIP = {"slip": KEY, "number": COUNT, "kind": one("fill", "credit"), "lines": _LINES, "total": MONEY}
+_BOX = {
+    "box": TEXT,
+    "computed": MONEY,
+    "counted": known(MONEY),
+    # Ours: the box was taken from the table now; else it was taken away before and is counted now.
+    "emptied": BOOL,
+}
+_BY_PLACE: Schema = {"type": "object", "additionalProperties": MONEY}
+_CHIPS = {
+    "place": KEY,
+    "denomination": known(MONEY),
+    "value": known(MONEY),
+    "case": KEY,
+    "tags": many({"type": "string", "pattern": "^[0-9A-F]+$"}),
+}
 _LINK = {
     "since": TEXT,
     "queued": COUNT,
@@ -83,6 +101,62 @@ CASH: dict[str, dict[str, Schema]] = {
     },
 }
 
+CASH |= {
+    "slip.requested": _SLIP
+    | {
+        "requester": PERSON,
+        "signatures": many(PERSON),
+        # Ours: what the tray's antenna read at that moment, as (value, count).
+        "tray": known(many(some(COUNT, 2))),
+    },
+    "slip.completed": _SLIP | {"signatures": some(PERSON, 2)},
+    "slip.cancelled": _SLIP | {"reason": TEXT},
+    "drop.collected": _BOX,
+    "rake.collected": _BOX,
+    "tips.collected": _BOX,
+    "orphan.found": {"amount": MONEY, "place": KEY},
+    "meter.read": {
+        "since": TIME,
+        "at": TIME,
+        "reason": one("hour", "close", "shift", "request"),
+        "drop": MONEY,
+        "fills": MONEY,
+        "credits": MONEY,
+        "opener": known(MONEY),
+        "closer": known(MONEY),
+        "rake": MONEY,
+        "tips": MONEY,
+        "orphans": MONEY,
+        "bets_by_spot": _BY_PLACE,
+        "wins_by_spot": _BY_PLACE,
+        "hands": COUNT,
+        "hands_void": COUNT,
+        "through": obj({"play": NUMBER, "cash": NUMBER}),
+    },
+    "adjustment.recorded": {
+        "amount": MONEY,
+        "from": KEY,
+        "to": KEY,
+        "reason": TEXT,
+        "refers": TEXT,
+        "signatures": some(PERSON, 2),
+    },
+}
+
+GUARD: dict[str, dict[str, Schema]] = {
+    "chip.unknown": _CHIPS,
+    "chip.duplicate": _CHIPS,
+    "chip.listed": _CHIPS,
+    "stack.reduced": {
+        "place": KEY,
+        "denomination": known(MONEY),
+        "value": known(MONEY),
+        "case": KEY,
+        "booked": MONEY,
+        "counted": MONEY,
+    },
+}
+
 SYSTEM: dict[str, dict[str, Schema]] = {
     "staff.login": {
         "staff": known(TEXT),
@@ -116,15 +190,6 @@ SYSTEM: dict[str, dict[str, Schema]] = {
         "reason": KEY,
     },
     "ledger.filling": {"used": COUNT, "limit": COUNT, "oldest_unsent": ANY, "new_hands_refused": BOOL},
-    "key.rotated": {
-        "old": KEY,
-        "new": KEY,
-        "valid_from": NUMBER,
-        "signed_by_old": TEXT,
-        "public_key": HASH,
-        "old_public_key?": HASH,
-        "signed_by_new": TEXT,
-    },
     "device.up": _DEVICE,
     "device.lost": _DEVICE,
     "device.fault": _DEVICE,

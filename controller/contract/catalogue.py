@@ -5,7 +5,7 @@ rehearsal are made from it. Fields are only ever added; a new field raises the m
 """
 
 from controller.contract import boxes
-from controller.contract.books import CASH, SOFTWARE, SYSTEM
+from controller.contract.books import CASH, GUARD, SOFTWARE, SYSTEM
 from controller.contract.schema import (
     ANY,
     BOOL,
@@ -25,6 +25,7 @@ from controller.contract.schema import (
     SALT,
     SEAT,
     TEXT,
+    TIME,
     Schema,
     known,
     many,
@@ -107,6 +108,8 @@ TABLE: dict[str, dict[str, Schema]] = {
         "software": SOFTWARE,
         "opener": known(TEXT),
         "staff": many(PERSON),
+        # Ours: when, so that meters know since when they run.
+        "at?": TIME,
     },
     "table.closed": {
         "closer": known(TEXT),
@@ -123,6 +126,7 @@ TABLE: dict[str, dict[str, Schema]] = {
         "approval?": ANY,
         "from_hand?": known(KEY),
         "lapses?": RULES,
+        "at?": TIME,
     },
     "staff.assigned": {"by": PERSON, "function": ROLE, "relieves?": known(PERSON), "count?": ANY},
     "staff.relieved": {"by": PERSON, "function": ROLE, "count?": ANY},
@@ -143,6 +147,8 @@ TABLE: dict[str, dict[str, Schema]] = {
     "seat.left": _SEATING,
     "seat.away": _SEATING,
     "seat.back": _SEATING | {"waits?": BOOL},
+    # Within a hand it is part of that hand's result; without one it came out of the stack between hands.
+    "tip.given": {"seat?": SEAT, "amount": MONEY, "to": one("dealer_box")},
     "attestation.recorded": {
         "rules": RULES,
         "statement": KEY,
@@ -276,7 +282,6 @@ HAND: dict[str, dict[str, Schema]] = {
         "agrees": known(BOOL),
     },
     "award.paid": {"pot": COUNT, "seat": SEAT, "amount": known(MONEY), "agrees": known(BOOL)},
-    "tip.given": {"seat?": SEAT, "amount": MONEY, "to": one("dealer_box")},
     "hand.closed": {
         "result": {"anyOf": [_RESULT, boxes.RESULT]},
         "incidents": many(KEY),
@@ -351,6 +356,15 @@ ANY_STREAM: dict[str, dict[str, Schema]] = {
         "key": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         "signature": {"type": "string", "pattern": "^[0-9a-f]{128}$"},
     },
+    "key.rotated": {
+        "old": KEY,
+        "new": KEY,
+        "valid_from": NUMBER,
+        "signed_by_old": TEXT,
+        "public_key": HASH,
+        "old_public_key?": HASH,
+        "signed_by_new": TEXT,
+    },
     "record.withheld": {"original_type": KEY, "original_sha256": HASH, "cause": KEY},
 }
 
@@ -358,6 +372,7 @@ STREAMS_OF: dict[str, tuple[str, ...]] = (
     dict.fromkeys(TABLE | HAND | TROUBLE | boxes.BETWEEN | boxes.ROUND, ("play",))
     | dict.fromkeys(CASH | boxes.CASH, ("cash",))
     | dict.fromkeys(SYSTEM, ("ops",))
+    | dict.fromkeys(GUARD, ("guard",))
     | dict.fromkeys(ANY_STREAM, ("play", "cash", "ops", "guard"))
 )
 """In which streams a type may stand."""
@@ -370,6 +385,7 @@ DATA: dict[str, Schema] = {
         (_PERHAPS_HAND, TROUBLE | boxes.BETWEEN),
         (_CASH | _PERHAPS_HAND, CASH | boxes.CASH),
         ({}, SYSTEM),
+        (_BASIS, GUARD),
         ({}, ANY_STREAM),
     )
     for kind, fields in types.items()

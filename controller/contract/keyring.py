@@ -69,7 +69,7 @@ class Keyring:
         if not _fits(key, data.get("signed_by_new"), text):
             return "the new key has not signed for itself"
         self._keys[new] = key
-        self._ended[old] = row
+        self._ended.setdefault(old, row)  # the other streams say it too, behind the first
         return None
 
 

@@ -1,14 +1,13 @@
 """The ledger: what the rules concluded, written once, in order, and never changed."""
 
 import hashlib
-import json
 import os
 import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,8 +21,9 @@ from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
 from controller.errors import LocalError
-from controller.ledger import database, files, restoring, tailcheck
-from controller.ledger.errors import AppendFailed, LedgerDamaged, LedgerError, NotWritable
+from controller.ledger import database, ends, files, restoring, tailcheck
+from controller.ledger.ends import Tail
+from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.keys import Keys
 from controller.ledger.sealing import Vault
 from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, SigningRhythm
@@ -36,18 +36,6 @@ _HEAD = (
 MOST_TOGETHER = 64
 """The most inputs that a caller stores in one transaction."""
 _SEALED = "INSERT INTO sealed (stream, sequence, sha256, signature) VALUES (?, ?, ?, ?)"
-
-
-@dataclass(slots=True)
-class _Tail:
-    """Where the next row goes. A copy of it grows within a transaction and replaces it after the commit."""
-
-    row: int = 0
-    heads: dict[str, Head] = field(default_factory=dict)
-    sealed: dict[str, str] = field(default_factory=dict)
-    unsigned: dict[str, int] = field(default_factory=dict)
-    day: str = ""
-    session: str | None = None
 
 
 class Ledger:
@@ -72,7 +60,7 @@ class Ledger:
         self._sign_at: int | None = None
         self._wipe = True  # a run before may have ended between a hand's end and the wiping
         self._sources = {stream: self.source.stream(stream) for stream in STREAMS}
-        self._tail: _Tail | None = self._read_tail()
+        self._tail: Tail | None = ends.read(self._connection, self.path)
 
     @classmethod
     def open(
@@ -186,7 +174,7 @@ class Ledger:
             return False
         self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
         before = self.row
-        if any((self._tail or self._read_tail()).unsigned.values()):
+        if any((self._tail or ends.read(self._connection, self.path)).unsigned.values()):
             with self._transaction() as tail:
                 self._sign(tail, 1, wall_ns)
         return self.row > before
@@ -203,11 +191,11 @@ class Ledger:
     @property
     def row(self) -> int:
         """The last row written, 0 in an empty file."""
-        return (self._tail or self._read_tail()).row
+        return (self._tail or ends.read(self._connection, self.path)).row
 
     def head(self, stream: str) -> Head:
         """The last event of a stream."""
-        return (self._tail or self._read_tail()).heads.get(stream, Head())
+        return (self._tail or ends.read(self._connection, self.path)).heads.get(stream, Head())
 
     def restore_rows(self) -> Iterator[Record]:
         """The core's records since the table was last opened, all if it never was, as ``Table.restore`` needs them.
@@ -258,7 +246,10 @@ class Ledger:
         self.close()
 
     def take_over_key(self, before: Ed25519PrivateKey | None, wall_ns: int) -> None:
-        """If the signing key is another than so far, record ``key.rotated`` under both. Raises ``LedgerError``."""
+        """If the signing key is another than so far, say ``key.rotated`` under both, in each stream for its readers.
+
+        Raises ``LedgerError``.
+        """
         if self._signer is None:
             return
         last = database.meta(self._connection).get("signing_key") or tailcheck.last_signed_by(self._connection)
@@ -270,10 +261,13 @@ class Ledger:
         if before is None or key_id(before.public_key().public_bytes_raw()) != last:
             remedy = "set ledger.signing_key_before to that key; where it is lost, have a new ledger begun (docs)"
             raise LedgerError(self.path, f"was signed with key {last} so far and not {self._signer.key_id}; {remedy}")
-        data = self._signer.take_over(before, self._sources["ops"], self.id, self.row + 1)
-        self.append([Record("ops", "key.rotated", "", data)], wall_ns)
+        told = [
+            Record(stream, "key.rotated", "", self._signer.take_over(before, self._sources[stream], self.id, row))
+            for row, stream in enumerate(STREAMS, self.row + 1)
+        ]
+        self.append(told, wall_ns)
 
-    def _put(self, tail: _Tail, record: Record, wall_ns: int) -> int:
+    def _put(self, tail: Tail, record: Record, wall_ns: int) -> int:
         stream, hand = record.stream, record.hand
         if record.day:
             tail.day = record.day
@@ -288,7 +282,7 @@ class Ledger:
         tail.unsigned[stream] = tail.unsigned.get(stream, 0) + 1
         return tail.row
 
-    def _insert(self, tail: _Tail, record: Record, wall_ns: int, *, day: str, session: str | None) -> None:
+    def _insert(self, tail: Tail, record: Record, wall_ns: int, *, day: str, session: str | None) -> None:
         stream = record.stream
         head = tail.heads.get(stream, Head())
         sequence = head.sequence + 1
@@ -302,7 +296,7 @@ class Ledger:
             day=day or tail.day or envelope.time_text(wall_ns)[:10],
             session=session,
             test=self.test,
-            data=self._resolved(record),
+            data=self._resolved(record, tail),
         )
         key, box = None, None
         if record.secret is not None:
@@ -312,18 +306,27 @@ class Ledger:
         self._connection.execute(_INSERT, (tail.row, stream, sequence, record.type, record.hand, body, key, box))
         tail.heads[stream] = Head(sequence, digest(body))
 
-    def _resolved(self, record: Record) -> dict[str, Any]:
-        """The data of a record. The core names an event it refers to by its type, for only we know its id."""
+    def _resolved(self, record: Record, tail: Tail) -> dict[str, Any]:
+        """The data of a record with what only we know: the id of an event it refers to, how far the streams go.
+
+        The core names an event by its type. Raises ``ValueError`` where this file has no such event.
+        """
+        if "through" in record.data:
+            heads = {stream: tail.heads.get(stream, Head()).sequence for stream in record.data["through"]}
+            return record.data | {"through": {stream: f"{last:016d}" for stream, last in heads.items()}}
         refers = record.data.get("refers")
         if not isinstance(refers, dict):
             return record.data
-        stream, sequence = self._connection.execute(
+        found = self._connection.execute(
             "SELECT stream, sequence FROM row WHERE hand = ? AND type = ? ORDER BY row DESC LIMIT 1",
             (record.hand, refers["type"]),
         ).fetchone()
+        if found is None:
+            raise ValueError(f"this ledger has no {refers['type']} of hand {record.hand}")
+        stream, sequence = found
         return record.data | {"refers": envelope.event_id(self.id, stream, sequence)}
 
-    def _sign(self, tail: _Tail, at_least: int, wall_ns: int) -> None:
+    def _sign(self, tail: Tail, at_least: int, wall_ns: int) -> None:
         """Sign the head of each stream that has so many unsigned rows. A signature itself is not counted."""
         if self._signer is None:
             return
@@ -339,9 +342,9 @@ class Ledger:
                 self._connection.execute(_SEALED, (stream, sequence, sealed, signature))
 
     @contextmanager
-    def _transaction(self) -> Iterator[_Tail]:
+    def _transaction(self) -> Iterator[Tail]:
         """Give a tail to grow, and make it the ledger's own when all of it is durable."""
-        before = self._tail or self._read_tail()
+        before = self._tail or ends.read(self._connection, self.path)
         tail = replace(before, heads=dict(before.heads), unsigned=dict(before.unsigned))
         tail.sealed = dict(before.sealed)
         try:
@@ -371,28 +374,3 @@ class Ledger:
                 self._connection.execute("ROLLBACK")
         except sqlite3.Error as error:
             raise AppendFailed(self.path, f"not rolled back ({error}) after: {cause}; restart the daemon") from error
-
-    def _read_tail(self) -> _Tail:
-        """Find the ends of all streams, in time that does not depend on the size of the file."""
-        tail = _Tail()
-        read = self._connection.execute
-        found = read("SELECT seq FROM sqlite_sequence WHERE name = 'row'").fetchone()
-        tail.row = found[0] if found else 0
-        for stream, sequence, sha256, sealed in read("SELECT stream, sequence, sha256, sealed FROM head"):
-            tail.sealed[stream] = sealed
-            last = read(
-                "SELECT sequence, body FROM row WHERE stream = ? ORDER BY sequence DESC LIMIT 1", (stream,)
-            ).fetchone()
-            if last is None or last[0] != sequence or digest(last[1]) != sha256:
-                raise LedgerDamaged(self.path, f"the end of stream {stream} was lost or changed; run feltd verify")
-            tail.heads[stream] = Head(sequence, sha256)
-            (signed,) = read(
-                "SELECT coalesce(max(sequence), 0) FROM row WHERE stream = ? AND type = 'ledger.signed'", (stream,)
-            ).fetchone()
-            tail.unsigned[stream] = sequence - signed
-        last = read("SELECT body FROM row WHERE row = ?", (tail.row,)).fetchone()
-        if last is not None:
-            event = json.loads(last[0])
-            tail.day = event["gamingday"]
-            tail.session = None if event["type"] == "table.closed" else event.get("session")
-        return tail

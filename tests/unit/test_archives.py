@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from controller.contract.checkpoint import Head
+from controller.contract.following import Follower, Stored
+from controller.contract.keyring import Keyring
+from controller.contract.topics import STREAMS
 from controller.core.records import Record
 from controller.ledger import files
 from controller.ledger.archives import listed, prune
@@ -205,20 +208,37 @@ def test_a_new_key_takes_over_under_both_signatures(desk: Desk) -> None:
     with desk.open() as ledger:
         play(ledger)
     with open_with(desk, rotated(desk)) as ledger:
-        last = [json.loads(body) for body in ledger.tail(5)]
-        (rotation,) = [event for event in last if event["type"] == "key.rotated"]
-        assert rotation["data"]["valid_from"] == rotation["row"]
-        after = [event for event in last if event["row"] > rotation["row"]]
-        assert {event["data"]["key"] for event in after} == {rotation["data"]["new"]}
+        last = [json.loads(body) for body in ledger.tail(8)]
+        rotations = [event for event in last if event["type"] == "key.rotated"]
+        assert all(event["data"]["valid_from"] == event["row"] for event in rotations)
+        assert [event["source"].rsplit("/", 1)[1] for event in rotations] == list(STREAMS)
+        after = [event for event in last if event["row"] > rotations[-1]["row"]]
+        assert {event["data"]["key"] for event in after} == {rotations[0]["data"]["new"]}
         play(ledger)
     with open_with(desk, rotated_again(desk)) as ledger:
         said = [json.loads(body)["type"] for body in ledger.tail(1000)]
-        assert said.count("key.rotated") == 1, "once is enough"
+        assert said.count("key.rotated") == len(STREAMS), "once is enough"
     pinned = load_verify_key(desk.folder / "signing.pub")
     assert verify(desk.path, public_keys=[pinned]).ok, "who pinned the first key follows the handing over"
     second = load_verify_key(desk.folder / "second.pub")
     assert not verify(desk.path, public_keys=[second]).ok, "the new key alone does not cover what was before it"
     assert verify(desk.path, public_keys=[second, *handed_over(desk.path)]).ok
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_whoever_follows_a_single_stream_follows_the_handing_over_too(desk: Desk, stream: str) -> None:
+    with desk.open() as ledger:
+        play(ledger)
+    with open_with(desk, rotated(desk)) as ledger:
+        play(ledger)
+        bodies = ledger.tail(1000)
+        keys = Keyring([load_verify_key(desk.folder / "signing.pub")])
+        follower = Follower(SOURCE, ledger.id, test=True, keys=keys)
+    for event, body in ((json.loads(body), body) for body in bodies):
+        if event["source"].endswith(f"/{stream}"):
+            follower.follow(Stored(int(event["row"]), stream, int(event["sequence"]), body))
+    assert follower.report().faults == ()
+    assert follower.report().signatures
 
 
 def rotated_again(desk: Desk) -> Keys:
