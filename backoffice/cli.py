@@ -84,7 +84,9 @@ def _listen(args: argparse.Namespace, store: Store, *, forever: bool) -> int:
     listener.run(_until(listener, told, forever=forever, seconds=args.seconds))
     counts, asking = listener.reader.counts, listener.asking
     said = {"stored": counts.stored, "repeated": counts.repeated, "replaced": counts.replaced}
-    print(json.dumps(said | {"refused": counts.reasons, "requests": asking.replays, "errors": asking.errors}))
+    told_of = json.dumps(said | {"refused": counts.reasons, "requests": asking.replays, "errors": asking.errors})
+    # `verify --json` is one document: what was heard before it is told beside it.
+    print(told_of, file=sys.stderr if getattr(args, "json", False) else sys.stdout)
     return OK
 
 

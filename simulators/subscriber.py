@@ -9,12 +9,11 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from controller.contract.topics import STREAMS
 from simulators.errors import RigError
 from simulators.seen import Seen, of_body
 
 START_S = 10.0
-CONVENIENCES = ("state", "description", "snapshot")
-"""Retained messages beside the events."""
 
 
 class Subscriber:
@@ -79,8 +78,8 @@ class Subscriber:
 
     def _message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         at = time.monotonic_ns()
-        if message.topic.removeprefix(f"{self._base}/") in CONVENIENCES:
-            return
+        if message.topic.removeprefix(f"{self._base}/").partition("/")[0] not in STREAMS:
+            return  # retained messages beside the events, and what others ask the table and are answered
         body = bytes(message.payload)
         event = of_body(body, at)
         with self._changed:

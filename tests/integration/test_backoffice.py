@@ -97,6 +97,25 @@ def test_all_that_is_on_the_device_is_in_the_office(
         assert again["stored"] == 0
 
 
+def test_a_verdict_after_listening_is_one_document(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger, hands=2)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        command = ["verify", store, "--json", "--broker", f"mqtt://127.0.0.1:{broker.port}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "backoffice.cli", *map(str, command)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, json.loads(done.stdout)["ok"]) == (0, True), done.stderr
+        assert json.loads(done.stderr)["stored"] == len(r.bodies())
+
+
 def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
     with rig(broker.port) as r:
         play(r.ledger, hands=5)

@@ -1,8 +1,12 @@
 """An installed feltd must find its profiles and its schema: they are data inside the wheel."""
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,47 @@ DATA = {
     "controller/ledger/schema": ("*.sql",),
     "simulators/scripts": ("*.toml", "*.phh"),
 }
+
+
+FROM = {
+    "phevaluator": "phevaluator",
+    "paho": "paho-mqtt",
+    "psycopg": "psycopg",
+    "pydantic_core": "pydantic",
+    "serial": "pyserial",
+    "usb": "pyusb",
+}
+"""Import name to the name of its distribution, where they differ or a reader may doubt it."""
+APART = {"controller/contract/checking.py": "jsonschema", "simulators/pytest_plugin.py": "pytest"}
+"""Modules that are loaded only where that is there: the daemon never loads the first, pytest alone the second."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The packages that a module loads, by their first name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def test_every_import_is_a_declared_dependency(root: Path) -> None:
+    """The tools of development are not there where feltd is installed."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    def names(lines: list[str]) -> set[str]:
+        return {re.split(r"[^\w-]", line)[0] for line in lines}
+
+    extras = {name: names(lines) for name, lines in project["optional-dependencies"].items()}
+    runtime = names(project["dependencies"])
+    ours = {"backoffice", "config", "controller", "drivers", "simulators"}
+    for folder in sorted(ours):
+        for path in sorted((root / folder).rglob("*.py")):
+            allowed = runtime | (extras["postgresql"] if folder == "backoffice" else set())
+            allowed |= extras["simulators"] if folder == "simulators" else set()
+            allowed |= {APART.get(path.relative_to(root).as_posix(), "")}
+            foreign = {FROM.get(name, name) for name in set(imported(path)) - ours - sys.stdlib_module_names}
+            assert foreign <= allowed, f"{path}: {foreign - allowed}"
 
 
 def copy_of_source(root: Path, target: Path) -> Path:

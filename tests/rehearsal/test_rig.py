@@ -1,8 +1,11 @@
 """A rig: simulated devices on ports of their own, a daemon that runs already, and what is checked before the night."""
 
+import json
 from pathlib import Path
 
 import pytest
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
 
 from simulators import config
 from simulators import rig as rigs
@@ -12,6 +15,7 @@ from simulators.plan import of_scenario
 from simulators.process import DaemonProcess
 from simulators.rehearse import main
 from simulators.scripts import scenario
+from simulators.subscriber import Subscriber
 from simulators.through.wires import PERSISTENT
 from simulators.verdict import Exit
 
@@ -42,6 +46,24 @@ def written(folder: Path, text: str) -> Path:
     path = folder / "rig.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@pytest.mark.wires
+def test_a_rig_takes_no_answer_for_an_event(tmp_path: Path) -> None:
+    """A back office on the same broker asks the table, and is answered, while the rig listens."""
+    event = json.dumps({"id": "1", "source": "/felt/rig/t01/ops", "type": "daemon.started", "data": {}})
+    with MosquittoBroker(tmp_path) as broker:
+        heard = Subscriber(broker.port, "felt-test/v1/rig/t01")
+        other = Client(CallbackAPIVersion.VERSION2)
+        other.connect("127.0.0.1", broker.port)
+        other.loop_start()
+        try:
+            for topic, body in (("cmd/replay", "{}"), ("reply/office/1", "{}"), ("state", "{}"), ("ops/daemon", event)):
+                other.publish(f"felt-test/v1/rig/t01/{topic}", body, qos=1).wait_for_publish(10)
+            assert heard.until(lambda: len(heard.seen) == 1, 10)
+        finally:
+            other.loop_stop()
+            heard.close()
 
 
 @pytest.mark.slow
