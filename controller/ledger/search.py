@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from controller.core.records import Record
-from controller.ledger import database
+from controller.ledger import database, files
 from controller.ledger.reading import read_records
 
 
@@ -30,10 +30,9 @@ class Wanted:
     def fits(self, event: dict[str, Any]) -> bool:
         """Whether an event is wanted."""
         data = event["data"]
-        seats = [data.get("seat"), *(line if isinstance(line, int) else None for line in data.get("seats") or ())]
         return (
             (self.hand is None or data.get("hand") == self.hand)
-            and (self.seat is None or self.seat in seats)
+            and (self.seat is None or self.seat in _seats(data))
             and (self.type is None or event["type"] == self.type or event["type"].startswith(f"{self.type}."))
             and (self.incident is None or self.incident in (data.get("incident"), data.get("code")))
             and (self.since is None or event["time"] >= self.since)
@@ -41,17 +40,36 @@ class Wanted:
         )
 
 
+def _seats(data: Any) -> Iterator[int]:
+    """The seats and boxes that an event is about, however deep they stand: ``seat``, ``seats``, a line of a result."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if name in ("seat", "box", "seats", "boxes"):
+                yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, int))
+            yield from _seats(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _seats(value)
+
+
 def search(path: Path, wanted: Wanted, limit: int) -> list[dict[str, Any]]:
-    """The last ``limit`` events that fit, oldest first. Raises ``LedgerError``."""
+    """The last ``limit`` events that fit, oldest first, of this file and of the archived ones before it.
+
+    Raises ``LedgerError``.
+    """
     kept: deque[dict[str, Any]] = deque(maxlen=limit)
     kept.extend(event for event in _events(path, wanted) if wanted.fits(event))
+    older = _older(path)
+    if older is not None and len(kept) < limit:
+        return [*search(older, wanted, limit - len(kept)), *kept]
     return list(kept)
 
 
 def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) -> list[list[Record]]:
-    """The records of the last hands, oldest first, each in its original order. Raises ``LedgerError``.
+    """The records of the last hands, oldest first, each in its original order, back into the archived files.
 
-    With the auditor's key each record has its secret: closed cards and those that were burnt or mucked.
+    With the auditor's key each record has its secret: closed cards and those that were burnt or mucked. Raises
+    ``LedgerError``.
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
@@ -61,7 +79,18 @@ def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) 
             ).fetchall()
         except sqlite3.Error as error:
             raise database.unusable(path, error) from error
-    return [list(read_records(path, auditor=auditor, hand=hand)) for (hand,) in reversed(found)]
+    hands = [list(read_records(path, auditor=auditor, hand=hand)) for (hand,) in reversed(found)]
+    older = _older(path)
+    if older is not None and len(hands) < count:
+        return [*last_hands(older, count - len(hands), auditor), *hands]
+    return hands
+
+
+def _older(path: Path) -> Path | None:
+    """The archived file before this one, where it is still there."""
+    with closing(database.connect_read_only(path)) as connection:
+        older = files.previous(path, connection)
+    return older if older is not None and older.exists() else None
 
 
 def told(records: Sequence[Record]) -> Iterator[str]:

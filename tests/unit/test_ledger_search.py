@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 from controller.cli import main
+from controller.ledger.files import Retention
 from controller.ledger.keys import load_auditor_key
+from controller.ledger.outbox import Outbox
 from controller.ledger.search import Wanted, last_hands, search, tail, told
-from tests.ledgers import CARDS, WALL, Desk, new_desk, play, record
+from controller.ledger.store import Ledger
+from tests.felt import Felt, setup
+from tests.ledgers import CARDS, SOURCE, WALL, Desk, hand_records, new_desk, play, record
 
 SECOND = 1_000_000_000
 
@@ -42,6 +46,42 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 )
 def test_what_is_asked_for_is_found(desk: Desk, wanted: Wanted, found: int) -> None:
     assert len(search(desk.path, wanted, 1000)) == found
+
+
+def test_a_seat_is_found_wherever_an_event_names_it_and_a_number_of_seats_is_none(tmp_path: Path) -> None:
+    desk = new_desk(tmp_path)
+    with desk.open() as ledger:
+        felt = Felt(setup(blinds=(50, 100))).open([1000, 1000, 1000]).deal()
+        felt.act("r300", "f", "f").done()
+        ledger.append(felt.records, WALL)
+    by_seat = {seat: {event["type"] for event in search(desk.path, Wanted(seat=seat), 1000)} for seat in (1, 3, 6)}
+    assert {"seat.taken", "hand.started", "blind.posted", "card.dealt", "hand.closed"} <= by_seat[1]
+    assert "action.taken" in by_seat[3]
+    assert not by_seat[6], "the table has six seats, and nobody sits there"
+    boxes = [{"data": {"boxes": [{"box": 2, "lines": []}]}, "type": "hand.closed", "time": ""}]
+    assert [Wanted(seat=2).fits(boxes[0]), Wanted(seat=1).fits(boxes[0])] == [True, False]
+
+
+def test_recall_and_search_reach_back_into_the_archived_files(tmp_path: Path) -> None:
+    desk = new_desk(tmp_path)
+    with desk.open() as ledger:
+        play(ledger, hands=3)
+        ledger.append([record("table.closed", hands=3)], WALL)
+        outbox = Outbox(desk.path)
+        outbox.mark_acked(range(1, ledger.row + 1))
+        outbox.close()
+    retention = Retention(limit_mb=100, archive_mb=100, archive_days=1)
+    later = WALL + 3 * 86_400 * SECOND
+    with Ledger.open(desk.path, source=SOURCE, test=True, keys=desk.keys(), retention=retention, wall_ns=later) as new:
+        assert new.row < 5
+        new.append(hand_records("t07-20261203-0001"), later)
+    auditor = load_auditor_key(desk.folder / "auditor.key")
+    hands = last_hands(desk.path, 3, auditor)
+    names = ["t07-20261130-0002", "t07-20261130-0003", "t07-20261203-0001"]
+    assert [records[0].hand for records in hands] == names
+    assert all(records[1].secret for records in hands)
+    assert len(search(desk.path, Wanted(type="hand.closed"), 1000)) == 4
+    assert [event["data"]["hand"] for event in search(desk.path, Wanted(type="hand.closed"), 2)] == names[1:]
 
 
 def test_a_limit_keeps_the_last(desk: Desk) -> None:
