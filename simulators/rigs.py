@@ -34,6 +34,8 @@ RETRY = 1000 * MS
 MOST_EXCHANGES = 10_000
 """More frames than this at one moment are a quarrel between driver and device, not a conversation."""
 ANSWER_S = 10.0
+START_S = 60.0
+"""A small or emulated machine takes long to load the devices' process."""
 STOP_S = 5.0
 
 
@@ -58,12 +60,12 @@ class VirtualWire:
         piece: int | None = None,
         poll: int = 0,
         veil: Veil | None = None,
+        baud: int = 0,
     ) -> None:
         path = f"virtual://{name}"
-        baud: int = 0,
+        self._baud = baud or (device.line if isinstance(device, OnALine) else 0)
         self._poll = poll
         self._awake_until = AWAKE
-        self._baud = baud or (device.line if isinstance(device, OnALine) else 0)
         self._resume_at = 0
         self.name = name
         self.device = device
@@ -165,9 +167,9 @@ class VirtualWire:
             if self._plugged:
                 self._open = True
                 self._open_at = None
+                self._set_line(self._baud)
                 self._apply(self._attendant.opened(now), now)
             else:
-                self._set_line(self._baud)
                 self._lose("missing", now)
 
     def _exchange(self, now: int) -> bool:
@@ -202,20 +204,20 @@ class VirtualWire:
         self._readings += step.readings
         if self._open:
             self._due = step.deadline
-            for frame in step.send:
-                self._faults.to_device.send(frame, now)
             if step.baud is not None:
                 self._to_host.clear()  # what came at the old speed
                 self._set_line(step.baud)
+            for frame in step.send:
+                self._faults.to_device.send(frame, now)
             if step.failed is not None:
                 self._lose(step.failed, now)
 
-    def _lose(self, cause: str, now: int) -> None:
-        self._open = False
     def _set_line(self, baud: int) -> None:
         if isinstance(self.device, OnALine):
             self.device.line = baud
 
+    def _lose(self, cause: str, now: int) -> None:
+        self._open = False
         self._open_at = now + RETRY
         self._due = None
         self._to_device.clear()
@@ -301,12 +303,12 @@ class Host:
 
     def _ready(self) -> dict[str, str]:
         assert self._process.stdout is not None
-        deadline = time.monotonic() + ANSWER_S
+        deadline = time.monotonic() + START_S
         line = b""
         while not line.endswith(b"\n"):
             ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise RigError(f"not ready within {ANSWER_S} s")
+                raise RigError(f"not ready within {START_S} s")
             chunk = os.read(self._process.stdout.fileno(), 65536)
             if not chunk:
                 raise RigError(f"the process ended with code {self._process.wait(STOP_S)}")

@@ -17,7 +17,7 @@ from simulators.subscriber import Subscriber
 from simulators.through.stage import NotRunnable
 from simulators.through.wires import DELIVERED_S, WiresStage
 
-UP_S = 30.0
+UP_S = 60.0
 
 
 class Reached(DaemonProcess):
