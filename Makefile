@@ -8,6 +8,7 @@ PIP    := -m pip --quiet --quiet --no-input --disable-pip-version-check
 ROUNDS ?= 20
 SECONDS ?= 120
 KILLS  ?= 1000
+PLUGS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
@@ -92,6 +93,7 @@ fuzz: $(STAMP)
 	    $(BIN)/python $(PIP) install --only-binary :all: --require-hashes -r requirements-fuzz.lock || \
 	    { echo "atheris has no wheel for this Python and machine; the tests fuzz with hypothesis"; exit 1; }
 	@$(BIN)/python -m tests.fuzzing.run --seconds $(SECONDS)
+	@$(BIN)/python -m benchmarks.idle
 
 soak: $(STAMP) peers
 	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
@@ -103,6 +105,7 @@ lock:
 	@build/lock/bin/python $(PIP) install uv==$(UV)
 	@build/lock/bin/uv pip compile --quiet pyproject.toml --output-file requirements.lock $(LOCKFLAGS)
 	@build/lock/bin/uv pip compile --quiet pyproject.toml --extra simulators --extra postgresql --group dev \
+	@$(BIN)/python -m tests.soak.replug --cycles $(PLUGS)
 	    --constraint requirements.lock --output-file requirements-dev.lock $(LOCKFLAGS)
 
 LOCKFLAGS := --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -53,11 +53,15 @@ def main() -> int:
         before, began = _spent(daemon.pid), time.monotonic()
         time.sleep(asked.seconds)
         after, passed = _spent(daemon.pid), time.monotonic() - began
-    used = {name: 100 * (spent - before.get(name, 0)) / os.sysconf("SC_CLK_TCK") / passed for name, spent in after.items()}
+    used = {
+        name: 100 * (spent - before.get(name, 0)) / os.sysconf("SC_CLK_TCK") / passed for name, spent in after.items()
+    }
     total = sum(used.values())
     chips = len(six().tokens.at("tray"))
     print(f"{chips} chips in the tray")
-    print(f"idle table, six devices over wires: {total:.1f} % of one processor over {passed:.0f} s (bar {MOST_PCT:.0f} %)")
+    print(
+        f"idle table, six devices over wires: {total:.1f} % of one processor over {passed:.0f} s (bar {MOST_PCT:.0f} %)"
+    )
     for name, share in sorted(used.items(), key=lambda one: -one[1]) if asked.threads else ():
         print(f"  {name:24} {share:5.2f} %")
     return 0 if total < MOST_PCT else 1

@@ -95,6 +95,8 @@ class EccelHost(Framed[Frame]):
         self._turn = 0
         self._count = 0
         self._found: list[str] = []
+        self._refusals: set[int] = set()
+        """Antennas of which the last round was refused."""
         self._next_round = 0
         self._whole_at = 0
 
@@ -191,7 +193,10 @@ class EccelHost(Framed[Frame]):
         error = int.from_bytes(payload[2:4], "little")
         words = f"command 0x{payload[1]:02x} failed with error 0x{error:04x}"
         if self._stage in _ROUND:
-            self._fault("rf", words)
+            # A tag that was counted and taken away before it was asked for: it is a trouble when it happens again.
+            if self._stage is not _Stage.UID or self._turn in self._refusals:
+                self._fault("rf", words)
+            self._refusals.add(self._turn)
             self._next(now, complete=False)
         elif self._stage is _Stage.NAME:
             self._identified("", now)  # old firmware has none
@@ -274,6 +279,7 @@ class EccelHost(Framed[Frame]):
         self._misses = 0
         if complete:
             self._whole_at = now
+            self._refusals.discard(self._turn)
             self._clear("rf", "protocol", "overflow")
         self._tell(str(self._antennas[self._turn]), complete=complete, now=now)
         self._turn += 1

@@ -73,6 +73,10 @@ class Host:
     def _up(self, model: str, serial: str, firmware: str) -> None:
         self._readings.append(DeviceUp(self.device, self._number(), self.kind, model, serial, firmware, self.path))
 
+    def _pass_over_noise(self) -> None:
+        """What has come so far was said to somebody else, and cut off in the middle: that is no trouble of the line."""
+        self._bad = self.noise.bad()
+
     def _watch_noise(self, now: int) -> None:
         """Tell when noise begins, and when there has been none for ``NOISE_OVER``."""
         bad = self.noise.bad()

@@ -38,6 +38,8 @@ _TROUBLE: Mapping[int, tuple[str, str]] = {
 TELL_EVERY = 200 * MS
 """A full tray is a record every few milliseconds: what it amounts to is told no more often than this."""
 MOST_DRAINS = 100
+CUT_OFF = 3
+"""So many broken frames may be met in what a former host has left on the line."""
 _HALT = Request(Opcode.CONTINUOUS, HALT).encode()
 
 
@@ -108,6 +110,7 @@ class MercuryHost(Framed[Response]):
         self._speed = -1
         self._to_baud: int | None = None
         self._bad_seen = 0
+        self._broken = 0
         self._trouble_at = 0
         self._proof = 0
         self._told_at = 0
@@ -133,6 +136,7 @@ class MercuryHost(Framed[Response]):
     def _begin(self, now: int) -> None:
         """Stop it and wait for silence, at the speed of the line as it is."""
         self._stage = _Stage.DRAIN
+        self._broken = self.noise.crc + self.noise.resync
         self._misses = self._drains = 0
         self._asked = None
         self._tell_at = None
@@ -159,6 +163,7 @@ class MercuryHost(Framed[Response]):
             case _Stage.DRAIN:
                 self._framer.reset()
                 self._bad_seen = self.noise.bad()
+                self._leftovers()
                 self._ask(_Stage.VERSION, Request(Opcode.VERSION), now)
             case _Stage.READING:
                 # Neither tag nor sign of life: it was switched off and on, or its line has gone.
@@ -291,8 +296,15 @@ class MercuryHost(Framed[Response]):
         if self._sightings.silent_for(now) > self._backstop:
             self._give_up()
 
+    def _leftovers(self) -> None:
+        """A few broken frames are what somebody else has left on the line."""
+        if self.noise.crc + self.noise.resync <= self._broken + CUT_OFF:
+            self._pass_over_noise()
+
     def _end(self, now: int, *also: int | None) -> Step:
         self._tell(now)
+        if self._stage is _Stage.DRAIN:
+            self._leftovers()
         step = super()._end(now, *also, self._tell_at if self._stage is _Stage.READING else None)
         if self._to_baud is not None:
             step = Step(step.readings, step.send, step.deadline, step.failed, self._to_baud)

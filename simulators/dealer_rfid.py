@@ -23,6 +23,7 @@ from simulators.scripts.acts import (
     Push,
     ReplaceChips,
     Return,
+    Show,
     Slide,
     Stake,
     Sweep,
@@ -36,7 +37,10 @@ RIFFLE_MS = 120
 
 
 class AntennaDealer:
-    """One dealer and the players at one RFID table. ``tokens`` is where everything lies; it is kept up to date."""
+    """One dealer and the players at one RFID table. ``tokens`` is where everything lies; it is kept up to date.
+
+    With a ``camera`` a hand is shown by turning it over, and no key says so.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class AntennaDealer:
         camera: bool = False,
     ) -> None:
         self.tokens = tokens
+        self._camera = camera
         self._dead = dead
         self._shoe = shoe
         self._unit = unit
@@ -93,6 +98,8 @@ class AntennaDealer:
                 yield from self._flicker(act)
             case OtherDeck():
                 yield from self._other_deck(act)
+            case Show(seat=seat) if self._camera and seat is not None:
+                yield Timed(0, Turn(f"seat:{seat}", tuple(self._cards(f"seat:{seat}"))))
             case Finish():
                 yield from self._collect()
             case _:
@@ -107,7 +114,7 @@ class AntennaDealer:
         where = f"seat:{act.seat}" if act.place == "seat" else act.place
         if self._shoe and act.shoe != "-":
             yield Timed(0, CardSlides(act.shoe or act.card, act.confidence))
-        pause = self.pause("slide_ms")
+        pause = act.slide_ms or self.pause("slide_ms")
         if act.lands:
             tag = card_tag(act.card)
             self.tokens.lay([tag], where)

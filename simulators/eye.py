@@ -26,6 +26,7 @@ class Eye:
         self._deck = deck
         self._objects: dict[tuple[str, str], int] = {}
         """The camera's number of each card, by place and tag."""
+        self._up: set[tuple[str, str]] = set()
 
     def follow(self, deed: Deed, do: Do) -> None:
         """Show a deed to the camera that watches its place; nobody looks where none does."""
@@ -41,7 +42,11 @@ class Eye:
                 up = deed.place in FACE_UP
                 answer = do("lay", device, channel=region, card=card if up else None, up=up)
                 self._objects[lying] = int(answer["object"])
+                if up:
+                    self._up.add(lying)
             elif isinstance(deed, Lift):
+                self._up.discard(lying)
                 do("lift", device, object=self._objects.pop(lying))
-            else:
+            elif lying not in self._up:
+                self._up.add(lying)
                 do("turn", device, object=self._objects[lying], card=card)

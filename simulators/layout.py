@@ -30,10 +30,10 @@ class Device:
     places: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     model: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
     link: str = ""
     """On wires: another link than the usual one of its driver."""
+
+    @property
     def info(self) -> DeviceInfo:
         """What the core is told of it."""
         return DeviceInfo(self.name, self.driver, self.places, self.kind)
@@ -54,14 +54,14 @@ class Layout:
         watched = {place: (d.name, int(channel)) for d in read for channel, place in d.places.items()}
         return cls(tuple(devices), MappingProxyType(watched))
 
-    def names(self) -> tuple[str, ...]:
-        """The devices by name."""
     @property
     def regions(self) -> dict[str, tuple[str, int]]:
         """Place -> camera and region."""
         cameras = [device for device in self.devices if device.kind == "camera"]
         return {place: (d.name, int(region)) for d in cameras for region, place in d.places.items()}
 
+    def names(self) -> tuple[str, ...]:
+        """The devices by name."""
         return tuple(device.name for device in self.devices)
 
 
@@ -106,8 +106,10 @@ def rfid_table(seats: int) -> Layout:
     )
 
 
-def of(kind: Kind, seats: int) -> Layout:
-    """The layout of a kind of table."""
+FAST = {"round_ms": 500}
+"""A full tray of some 260 chips is then 520 records a second, as much as a fast module tells."""
+
+
 def multiplexer(name: str, places: Sequence[str], poll_ms: int = POLL_MS) -> Device:
     """An Eccel Pepper with a multiplexer, on the network: an antenna for each place, eight at most."""
     channels = {str(channel): place for channel, place in enumerate(places, 1)}
@@ -128,7 +130,7 @@ def six_table(seats: int) -> Layout:
         (
             reader("cards0", ["board", "burn", "muck", "pot", *(f"seat:{n}" for n in ring)], CARDS_POLL_MS),
             *(multiplexer(f"bets{at // PORTS}", bets[at : at + PORTS]) for at in range(0, seats, PORTS)),
-            Device("tray0", "mercury", "reader", MappingProxyType({"0": "tray"})),
+            Device("tray0", "mercury", "reader", MappingProxyType({"0": "tray"}), model=MappingProxyType(FAST)),
             SHOE,
             Device("cam0", "camera", "camera", MappingProxyType(regions)),
             KEYS,
@@ -136,6 +138,8 @@ def six_table(seats: int) -> Layout:
     )
 
 
+def of(kind: Kind, seats: int) -> Layout:
+    """The layout of a kind of table."""
     return rfid_table(seats) if kind == "rfid" else shoe_table()
 
 

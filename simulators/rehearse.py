@@ -42,6 +42,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 WAYS = ("facts", "virtual", "wires")
 HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
 """What a scenario may ask for in ``needs``, and which way to rehearse has it."""
+MOST_CHIPS = 250
+"""At a table of six devices, before one player."""
 HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
 """What a recorded hand asks of any house: its stacks are as they were, and nobody took a rake."""
 
@@ -76,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
     parser.add_argument("paths", nargs="*", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
     parser.add_argument("--through", choices=WAYS, default="facts")
-    parser.add_argument("--table", choices=("shoe", "rfid"), help="only this kind (recorded hands: shoe)")
+    parser.add_argument("--table", choices=("shoe", "rfid", "six"), help="only this kind (recorded hands: shoe)")
     parser.add_argument("--reads", choices=("perfect", "field"), default="perfect", help="how well antennas read")
     parser.add_argument("--closed-cards", choices=("read", "unread"), default="read", help="whether sensors read them")
     parser.add_argument("--shoe", action="store_true", help="with --table rfid: a shoe beside the antennas")
@@ -206,7 +208,7 @@ def _one_ledger(found: Sequence[Found], ask: Ask, ledger: Path) -> Iterator[Case
 def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
     """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
     case = Case(one.name, "passed")
-    table = f" --table {ask.table}" if ask.table else ""
+    table = f" --table {'six' if ask.six else ask.table}" if ask.table else ""
     reads = f" --reads {ask.reads}" if ask.reads != "perfect" else ""
     more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
     how = f"--through {ask.through}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
@@ -267,6 +269,8 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
         if follower.departed:
             raise NotRunnable("these house rules refuse what the record says: at an RFID table the chips have moved")
         plan = replace(plan, kind="rfid", reads=ask.reads)
+        if ask.six and max(len(tags) for place, tags in plan.tokens.places.items() if place != "tray") > MOST_CHIPS:
+            raise NotRunnable(f"stacks of more than {MOST_CHIPS} chips: the reader of the bets counts to 255")
         acts = by_tags(acts, plan.stakes, plan.seats, *_money(follower.seen))
     elif ask.closed_cards == "unread":
         acts = list(ByWord(plan.people["dealer"]).acts(acts))
@@ -297,10 +301,13 @@ def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     script = scenario.load(one.path, one.pick)
     rfid = script.table == "rfid"
-    if ask.closed_cards == "unread" and not rfid:
-        script = named_in(script, script.people["dealer"])
+    closed = "unread" if ask.closed_cards == "unread" else script.run.closed_cards
     plan = replace(of_scenario(script), reads=ask.reads if rfid else "perfect")
-    plan = replace(plan, closed_cards=ask.closed_cards, shoe=ask.shoe and rfid)
+    plan = replace(plan, closed_cards=closed, shoe=(ask.shoe or script.run.shoe) and rfid)
+    if closed == "unread" and plan.boxes:
+        raise NotRunnable("closed_cards = unread is for poker: a table of boxes is settled from cards that were read")
+    if closed == "unread" and not rfid:
+        script = named_in(script, script.people["dealer"])
     plan = replace(plan, six=ask.six and plan.kind == "rfid" and not plan.boxes)
     if script.killed and ask.through == "facts":
         raise NotRunnable("kill_after: there is nothing to kill without devices; rehearse through virtual or wires")
@@ -314,7 +321,7 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
             _evidence(one, ask, case, stage),
         ):
             kills = script.killed and ask.through == "wires"
-            playing.ScenarioRun(script, plan, stage, kills=kills).play(case)
+            playing.ScenarioRun(script, plan, stage, kills=kills, through=ask.through).play(case)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from controller.boot import REMEMBERING
 from controller.contract.envelope import time_text
 from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
@@ -11,7 +12,8 @@ from drivers.veil import Veil
 from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import RigError
-from simulators.gestures import MODELS, perform
+from simulators.eye import Eye
+from simulators.gestures import MODELS, Answer, perform
 from simulators.hardware.device import Device
 from simulators.plan import Plan
 from simulators.rigs import VirtualWire
@@ -32,6 +34,7 @@ class VirtualStage(Inside):
         self._standing: dict[tuple[str, str], Reading] = {}
         self._dealer = plan.dealer()
         self._layout = plan.layout
+        self._eye = Eye(self._layout, plan.deck)
         self._devices: dict[str, Device] = {d.name: MODELS[d.driver](**d.model) for d in self._layout.devices}
         for place, tags in plan.tokens.places.items():
             if place in self._layout.watched:
@@ -98,36 +101,38 @@ class VirtualStage(Inside):
     def _do(self, deed: Deed) -> None:
         match deed:
             case CardSlides(card=card, confidence=confidence):
-                self._act("shoe0", "slide", card=card, confidence=confidence)
+                self._act("slide", "shoe0", card=card, confidence=confidence)
+            case Turn():
+                pass
             case Lift(place=place, tags=tags) | Lay(place=place, tags=tags):
                 if place in self._layout.watched:
                     reader, channel = self._layout.watched[place]
-                    self._act(reader, "put" if isinstance(deed, Lay) else "take", tags=tags, channel=channel)
+                    self._act("put" if isinstance(deed, Lay) else "take", reader, tags=tags, channel=channel)
             case _:
-                self._act("keys0", "press" if isinstance(deed, KeyDown) else "release", key=deed.key)
+                self._act("press" if isinstance(deed, KeyDown) else "release", "keys0", key=deed.key)
+        self._eye.follow(deed, self._act)
         self._settle()
 
-    def _act(self, device: str, what: str, **args: Any) -> None:
+    def _act(self, what: str, device: str, **args: Any) -> Answer:
         """Hands do not care whether a daemon listens."""
         if device in self._wires:
-            self._wires[device].perform(what, self._now, **args)
-        else:
-            perform(self._devices[device], what, args, self._now)
+            return self._wires[device].perform(what, self._now, **args)
+        return perform(self._devices[device], what, args, self._now)
 
     def _accident(self, act: DeviceAct) -> None:
         what, args = act.what, dict(act.args)
         if what == "noise":
             for pause in bursts(args):
                 self.pause(pause)
-                self._act(act.device, "noise", bytes=NOISE)
+                self._act("noise", act.device, bytes=NOISE)
         elif what == "clock":
             self._step_clock(int(args["ms"]))
         elif what == "jam":
-            self._act(act.device, "jam")
+            self._act("jam", act.device)
             self.pause(int(args.get("ms", 1000)))
-            self._act(act.device, "clear")
+            self._act("clear", act.device)
         else:
-            self._act(act.device, what, **args)
+            self._act(what, act.device, **args)
 
     def _step_clock(self, ms: int) -> None:
         """The wall clock is set, and the shell says so."""
@@ -195,8 +200,8 @@ class VirtualStage(Inside):
                 for reading in wire.pump(self._now):
                     self._owed.append(reading)
                     self._feed(reading)
-                    wire.acknowledge(reading, self._now)
                     moved = True
+                self._acknowledge()
             due = self._table.deadline() if self._table else None
             if due is not None and due <= self._now:
                 self._feed(Tick())
@@ -223,6 +228,8 @@ class VirtualStage(Inside):
         self._no += 1
         if isinstance(what, TagsSeen):
             self._standing[what.device, what.channel] = what
+        elif isinstance(what, CardSighted):
+            self._standing[what.device, f"card {what.object}"] = what
         records = self._table.feed(Input(self._no, self._now, self.wall, what))
         self.keep(records)
         self._spent = self._spent or (self._killed and bool(records))

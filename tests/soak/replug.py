@@ -5,7 +5,6 @@
 
 import argparse
 import gc
-import os
 import queue
 import resource
 import sys
@@ -57,7 +56,7 @@ def replug(folder: Path, kind: str, cycles: int) -> Figures:
             "dev0",
             host.uris["dev0"],
             str(spec["driver"]),
-            emit=lambda reading: readings.put(reading) is None,
+            emit=lambda reading: _put(readings, reading),
             clock=time.monotonic_ns,
             test_mode=True,
             backoff=Backoff(0.002, 0.02),
@@ -80,8 +79,13 @@ def replug(folder: Path, kind: str, cycles: int) -> Figures:
             after = _held()
         finally:
             supervisor.stop()
-    grown = [late - early for early, late in zip(before, after, strict=True)]
-    return Figures(kind, cycles, round(seconds, 1), *grown, supervisor.counts()["attempts"])
+    threads, files, memory = (late - early for early, late in zip(before, after, strict=True))
+    return Figures(kind, cycles, round(seconds, 1), threads, files, memory, supervisor.counts()["attempts"])
+
+
+def _put(readings: "queue.Queue[Reading]", reading: Reading) -> bool:
+    readings.put(reading)
+    return True
 
 
 def _until(readings: "queue.Queue[Reading]", kind: type[Reading]) -> None:
@@ -94,7 +98,7 @@ def _held() -> tuple[int, int, int]:
     """Threads, open files, and resident memory in kB of this process."""
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    files = len(os.listdir("/proc/self/fd"))
+    files = len(list(Path("/proc/self/fd").iterdir()))
     return threading.active_count(), files, pages * resource.getpagesize() // 1024
 
 

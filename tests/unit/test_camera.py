@@ -340,3 +340,45 @@ def test_whatever_the_line_does_every_sighting_comes_once_and_in_order(
     arrivals = [seen.card for seen in wire.of(CardSighted) if not seen.standing]
     assert arrivals == CARDS[: len(pauses)]
     assert sim.unconfirmed() == 0
+
+
+def _again(sim: SmartCamera, *, commit: bool = True, **options: object) -> VirtualWire:
+    """The daemon starts anew: another conversation with the same camera."""
+    wire = VirtualWire(CameraHost("cam0", path="p", options=options), sim)
+    wire.commit = commit
+    wire.open()
+    wire.run(3000)
+    return wire
+
+
+def test_what_is_on_record_does_not_come_again_after_a_restart() -> None:
+    """The acknowledgement of what was committed got lost: it is confirmed now, and only the scene is told."""
+    wire, sim = _wire(commit=False)
+    wire.open()
+    for region, card in enumerate(("As", "Kh", "Qd"), 1):
+        sim.lay(region, card)
+    wire.run(500)
+    seen = wire.of(CardSighted)
+    assert [one.card for one in seen] == ["As", "Kh", "Qd"]
+    assert sim.unconfirmed() == 3
+
+    unknown = _again(sim, commit=False)
+    assert [one.standing for one in unknown.of(CardSighted)] == [False] * 3 + [True] * 3
+
+    known = _again(sim, commit=False, committed=seen[1].sequence, committed_serial="CAM-0001")
+    fresh = [one for one in known.of(CardSighted) if not one.standing]
+    assert [(one.card, one.sequence) for one in fresh] == [("Qd", seen[2].sequence)]
+    assert sum(one.standing for one in known.of(CardSighted)) >= 3
+    assert Frame(Kind.ACK, sequence=2).encode() in known.sent
+
+
+@pytest.mark.parametrize("other", ["serial", "power-up"])
+def test_what_another_camera_or_power_up_told_says_nothing_of_this_one(other: str) -> None:
+    sim = SmartCamera()
+    if other == "power-up":
+        sim.power_cycle(0)
+    sim.lay(1, "As")
+    whose = "CAM-0009" if other == "serial" else "CAM-0001"
+    wire = _again(sim, committed=1 << 32 | 7, committed_serial=whose)
+    assert next(one.card for one in wire.of(CardSighted)) == "As"
+    assert sim.unconfirmed() == 0

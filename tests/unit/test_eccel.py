@@ -313,3 +313,45 @@ def test_random_bytes_never_make_a_field_empty(pieces: list[tuple[bytes, int]], 
             wire.hear(data)
             wire.run(pause)
     assert all(tags for _, tags, complete in _seen(wire) if complete)
+
+
+class Snatched(PepperReader):
+    """A chip is taken away between the count and the question for it, so often."""
+
+    times = 1
+
+    def _obey(self, code: int, data: bytes, now: int) -> bytes:
+        answer = super()._obey(code, data, now)
+        if code == Command.TAG_COUNT and self._antenna == 1 and self.times:
+            self.times -= 1
+            self.take([max(self.field(1))], 1)
+        return answer
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_chip_that_is_taken_while_it_is_asked_for_is_no_trouble_the_first_time(times: int) -> None:
+    reader = Snatched()
+    reader.times = times
+    reader.put(CARDS[:3], 1)
+    reader.put(CARDS[3:5], 2)
+    wire, _ = _wire(reader, antennas=[1, 2])
+    wire.open()
+    wire.run(5000)
+    last = {channel: (tags, complete) for channel, tags, complete in _seen(wire)}
+    assert last["1"] == (frozenset(reader.field(1)), True)
+    assert [fault.fault for fault in wire.of(DeviceFault)] == ["rf"] * (times - 1)
+    assert len(wire.of(DeviceCleared)) == times - 1
+
+
+def test_a_field_that_is_fuller_than_the_reader_can_say_is_no_whole_inventory() -> None:
+    wire, reader = _wire(antennas=[1], backstop_ms=600_000)
+    heap = [f"E0040200{number:08X}" for number in range(300)]
+    reader.put(heap, 1)
+    wire.open()
+    wire.run(5000)
+    assert not any(complete for _, _, complete in _seen(wire))
+    assert [fault.fault for fault in wire.of(DeviceFault)] == ["overflow"]
+    reader.take(heap[100:], 1)
+    wire.run(5000)
+    assert _seen(wire)[-1] == ("1", frozenset(heap[:100]), True)
+    assert [clear.fault for clear in wire.of(DeviceCleared)] == ["overflow"]

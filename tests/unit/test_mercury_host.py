@@ -292,3 +292,20 @@ def test_random_bytes_never_make_the_tray_empty(pieces: list[tuple[bytes, int]])
             wire.hear(data)
             wire.run(pause)
     assert (frozenset(), True) not in _seen(wire)
+
+
+def test_what_a_former_host_left_half_said_is_no_noise_of_the_line() -> None:
+    wire, module = _wire()
+    module.put(TAGS[:50])
+    wire.open()
+    wire.run(4000)
+    again = VirtualWire(MercuryHost("tray0"), module)
+    again.now = wire.now
+    cut = b"".join(module.poll(wire.now + 1_000_000_000))[7:]
+    again.open()
+    again.hear(cut)
+    again.run(10_000)
+    assert again.of(TagsSeen)[-1].tags == frozenset(TAGS[:50])
+    assert again.of(DeviceFault) == []
+    again.hear(b"\xa5\x5a\xa5")  # now it is
+    assert [fault.fault for fault in again.of(DeviceFault)] == ["noise"]

@@ -298,6 +298,43 @@ def test_an_rfid_table_needs_antennas_everywhere_and_registered_tags(config: Pat
     assert any("no channel watches" in fault.remedy for fault in settings.check(config))
 
 
+def test_the_table_of_six_makes_in_the_documentation_is_one(config: Path) -> None:
+    text = (ROOT / "docs" / "drivers.md").read_text(encoding="utf-8")
+    devices = next(block for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "eccel" in block)
+    edit(config, 'kind = "shoe"', 'kind = "rfid"')
+    edit(config, "test = true", "test = false")
+    config.write_text(re.sub(r"seats\s*=\s*\d+", "seats = 6", config.read_text()) + devices)
+    assert [fault for fault in settings.check(config) if fault.key.startswith("devices")] == []
+
+
+def test_a_camera_may_look_at_what_another_device_reads(config: Path) -> None:
+    edit(config, 'kind = "shoe"', 'kind = "rfid"')
+    edit(config, "test = true", "test = false")
+    reader = """
+[devices.a0]
+driver = "feig"
+uri = "serial:///dev/a"
+channels = { "1" = "seat:1" }
+options = { antennas = [1] }
+"""
+    camera = """
+[devices.NAME]
+driver = "camera"
+uri = "tcp://192.0.2.1:PORT"
+channels = { "1" = "seat:1", "2" = "board" }
+"""
+    one = camera.replace("NAME", "cam0").replace("PORT", "7300")
+    text = config.read_text()
+    config.write_text(text + reader + one)
+    found = faults(config)
+    assert not any(key.startswith("devices.") for key in found)
+    assert "bet:1" in found["devices"]
+    assert "board" not in found["devices"]
+    assert "stack" not in found["devices"]
+    config.write_text(text + reader + one + camera.replace("NAME", "cam1").replace("PORT", "7301"))
+    assert "already watched by devices.cam0" in faults(config)["devices.cam1.channels.1"]
+
+
 def test_no_message_shows_an_expression_that_only_a_programmer_reads(config: Path) -> None:
     edit(config, 'site = "zg1"', 'site = "Z/1"\nutc_offset = "1"\ngaming_day_starts = "25:00"')
     edit(config, "[limits]", '[currency]\ncode = "eur"\nexponent = 2.5\n[limits]')

@@ -20,8 +20,11 @@ from drivers.readings import (
     KeyReleased,
     TagsSeen,
 )
+from tests.boxes import setup as boxes
+from tests.boxrigs import Rig, ShoeRig
 from tests.felt import DEVICES, WALL, setup
 from tests.unit.test_rfid_table import HOLES, MS, POLL, Rfid
+from tests.unit.test_ultimate_round import EXAMPLE_B
 
 REGIONS = {"1": "seat:1", "2": "seat:2", "3": "seat:3", "9": "board"}
 CAMERA = DeviceInfo("cam0", "camera", REGIONS, "camera")
@@ -430,6 +433,62 @@ def test_a_camera_at_the_mouth_of_a_shoe_is_its_witness() -> None:
     assert table.all("incident.opened") == []
     table.run(2000)
     assert [one["code"] for one in table.all("incident.opened")] == ["I-18"]
+
+
+# --- a table of boxes -------------------------------------------------------------------------------------------
+
+
+class CameraRig(ShoeRig):
+    """Boxes at a table with a shoe, and a camera over the cards of the dealer and the boxes."""
+
+    def __init__(self, cards: str) -> None:
+        regions = {"1": "box:1:cards", "2": "box:2:cards", "3": "box:3:cards", "4": "dealer"}
+        shoe = DeviceInfo("shoe0", "shoe", {"0": "shoe"}, "shoe")
+        keys = DeviceInfo("keys0", "keypad", {}, "keypad")
+        Rig.__init__(self, boxes(devices=(shoe, keys, DeviceInfo("cam0", "camera", regions, "camera"))))
+        self.deck = cards.split()
+
+    def turn(self, region: str, *cards: str) -> None:
+        for number, card in enumerate(cards):
+            sequence = self.reading("cam0")
+            self.feed(CardSighted("cam0", 0, region, 10 * int(region) + number, card, "up", 99, True, False, sequence))
+            self.pause(300)
+        self.pause(600)
+
+    def to_the_reveal(self) -> None:
+        self.players({1: "p-1", 2: "p-1", 3: "p-2"})
+        self.announce(1, 2, 3)
+        self.key(*"1", "BET", "2", "ENTER", "1", "ALLIN", "1", "ENTER")
+        self.key("2", "BET", "2", "ENTER", "2", "RAISE", "6", "ENTER")
+        self.key("3", "BET", "2", "ENTER", "HAND")
+        self.slide(8)
+        self.key("CHECK", "CHECK")
+        self.slide(3)
+
+
+def test_the_dealers_cards_and_those_of_boxes_are_turned_without_a_key() -> None:
+    rig = CameraRig(EXAMPLE_B)
+    rig.to_the_reveal()
+    rig.key("1", "CALL", "3", "CHECK")
+    rig.slide(2)
+    rig.key("3", "FOLD")
+    rig.turn("4", "9d", "4c")
+    assert rig.all("dealer.revealed")[0]["basis"] == "sensor"
+    rig.turn("1", "Kd", "Jh")
+    rig.turn("2", "7h", "7d")
+    rig.key("DONE")
+    rig.check_example_b()
+
+
+def test_the_dealers_cards_turned_too_soon_are_held() -> None:
+    rig = CameraRig(EXAMPLE_B)
+    rig.to_the_reveal()
+    rig.turn("4", "9d")
+    assert rig.all("incident.opened") == []
+    rig.turn("4", "9d", "4c")
+    assert [one["code"] for one in rig.all("incident.opened")] == ["I-41"]
+    rig.pause(10_000)
+    assert len(rig.all("incident.opened")) == 1
 
 
 # --- one tag on two devices -------------------------------------------------------------------------------------
