@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,19 +14,14 @@ from controller.ledger.errors import LedgerError
 from controller.ledger.verify import verify
 from tests.ledgers import WALL, Desk, new_desk, play, record
 from tests.running import ROOT
+from tests.shimming import built, needs_compiler
 
-pytestmark = [
-    pytest.mark.wires,
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (Debian: apt-get install gcc libc6-dev)"),
-]
+pytestmark = [pytest.mark.wires, needs_compiler]
 
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("shim") / "faults.so"
-    source = ROOT / "tests" / "shim" / "faults.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", made, source, "-ldl"], check=True)
-    return made
+    return built("faults", tmp_path_factory.mktemp("shim"))
 
 
 @pytest.fixture

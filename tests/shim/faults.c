@@ -5,7 +5,8 @@
  *   enospc, eio, erofs   from an operation on, every write fails
  *   sync      the next sync fails, once
  *
- * FELT_SHIM_AFTER says at which operation (writes and syncs are counted), FELT_SHIM_SEED chooses what is lost.
+ * FELT_SHIM_AFTER says at which operation (writes and syncs are counted), FELT_SHIM_SEED chooses what is lost. With
+ * FELT_SHIM_WHEN writes fail only while that file exists.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -133,13 +134,14 @@ static void cut(void) {
     for (;;) pause();
 }
 
+static int meant(void) { const char *when = setting("FELT_SHIM_WHEN"); return !*when || access(when, F_OK) == 0; }
 static int failure(void) { return mode("enospc") ? ENOSPC : mode("erofs") ? EROFS : mode("eio") ? EIO : 0; }
 
 static ssize_t guarded_write(int fd, const void *data, size_t length, off_t at) {
     pthread_mutex_lock(&guard);
     operations++;
     int due = operations >= after();
-    if (due && failure()) {
+    if (due && failure() && meant()) {
         pthread_mutex_unlock(&guard);
         errno = failure();
         return -1;
