@@ -12,11 +12,12 @@ PLUGS  ?= 1000
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
-.PHONY: help install demo test test-again test-slow test-ci lint format bench fuzz soak lock clean peers
+.PHONY: help install demo test test-again test-slow test-ci test-vm lint format bench fuzz soak lock clean peers
 
 help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
 	@echo "make test       the quick tests             make test-slow  the rest"
+	@echo "make test-vm    a machine in software emulation: Debian's kernel, systemd, udev, USB/IP (as root, about 15 minutes)"
 	@echo "make lint       style, types, import arrows, module length"
 	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
 	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
@@ -38,8 +39,9 @@ demo: $(STAMP)
 
 # The integration tests talk to a real broker, have systemd's own tools read the units and tshark the captures. Where one is missing
 # they fail and say so; they are never skipped.
+PEERS := mosquitto:mosquitto systemd-analyze:systemd tshark:tshark
 peers:
-	@for need in mosquitto:mosquitto systemd-analyze:systemd tshark:tshark; do \
+	@for need in $(PEERS); do \
 	    command -v $${need%%:*} >/dev/null || missing="$$missing $${need##*:}"; \
 	done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
@@ -67,6 +69,11 @@ CI_SLOW := over_wires or through_wires or killed_again or wheel or no_system_pac
 test-ci: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m slow -k "$(CI_SLOW)"
 
+# A machine of its own, built from this host's Debian release and booted in qemu: docs/hil.md.
+test-vm: PEERS := qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs
+test-vm: $(STAMP) peers
+	@$(BIN)/python -m tests.vm.run
+
 lint: $(STAMP)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
@@ -85,7 +92,9 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.rules
 	@$(BIN)/python -m benchmarks.records
 	@$(BIN)/python -m benchmarks.sensing
+	@$(BIN)/python -m benchmarks.group_commit
 	@$(BIN)/python -m benchmarks.latency
+	@$(BIN)/python -m benchmarks.idle
 
 # atheris is for fuzzing alone and has wheels for x86-64 Linux only, so it is no part of the environment of the tests.
 fuzz: $(STAMP)
@@ -93,11 +102,11 @@ fuzz: $(STAMP)
 	    $(BIN)/python $(PIP) install --only-binary :all: --require-hashes -r requirements-fuzz.lock || \
 	    { echo "atheris has no wheel for this Python and machine; the tests fuzz with hypothesis"; exit 1; }
 	@$(BIN)/python -m tests.fuzzing.run --seconds $(SECONDS)
-	@$(BIN)/python -m benchmarks.idle
 
 soak: $(STAMP) peers
 	@$(BIN)/python -m benchmarks.soak --rounds $(ROUNDS)
 	@$(BIN)/python -m tests.soak.crash --kills $(KILLS)
+	@$(BIN)/python -m tests.soak.replug --cycles $(PLUGS)
 
 # requirements.lock is what a table's device installs; requirements-dev.lock adds the simulators and the tools.
 lock:
@@ -105,7 +114,6 @@ lock:
 	@build/lock/bin/python $(PIP) install uv==$(UV)
 	@build/lock/bin/uv pip compile --quiet pyproject.toml --output-file requirements.lock $(LOCKFLAGS)
 	@build/lock/bin/uv pip compile --quiet pyproject.toml --extra simulators --extra postgresql --group dev \
-	@$(BIN)/python -m tests.soak.replug --cycles $(PLUGS)
 	    --constraint requirements.lock --output-file requirements-dev.lock $(LOCKFLAGS)
 
 LOCKFLAGS := --upgrade --universal --python-version 3.11 --generate-hashes \
