@@ -245,16 +245,27 @@ def _plain_set(source: _Reader) -> Transponder:
     return Transponder(kind, source.take(source.byte()), info)
 
 
-def _antenna_set(source: _Reader) -> Transponder:
-    head = source.take(4)
-    uid = source.take(head[3])
-    count = source.byte()
-    return _heard_set(head[:3], uid, source.take(_ANTENNA_SIZE * count))
+def antenna_sets(data: bytes) -> list[bytes]:
+    """The data sets of an answer with antennas, one by one and not decoded. Raises ``ProtocolError``."""
+    found: list[bytes] = []
+    at, size = 1, len(data)
+    for _ in range(data[0] if data else 0):
+        uid_ends = at + 4 + data[at + 3] if at + 3 < size else size
+        ends = uid_ends + 1 + _ANTENNA_SIZE * data[uid_ends] if uid_ends < size else size + 1
+        if ends > size:
+            raise ProtocolError("inventory data ends inside a data set")
+        found.append(data[at:ends])
+        at = ends
+    if not data or at != size:
+        raise ProtocolError(f"inventory data has {size - at} bytes too many" if data else "an answer without data")
+    return found
 
 
 @lru_cache(maxsize=4096)
-def _heard_set(head: bytes, uid: bytes, reads: bytes) -> Transponder:
-    """The tags on a table are the same ones again and again, and so are the bytes that tell of them."""
+def antenna_set(data: bytes) -> Transponder:
+    """One of them. The tags on a table are the same ones again and again, and so are the bytes that tell of them."""
+    head, uid = data[:4], data[4 : 4 + data[3]]
+    reads = data[5 + data[3] :]
     each = [reads[at : at + _ANTENNA_SIZE] for at in range(0, len(reads), _ANTENNA_SIZE)]
     antennas = tuple(AntennaRead(read[0], read[1], read[2:]) for read in each)
     return Transponder(head[1], uid, head[2:3], head[0], antennas)
@@ -265,8 +276,10 @@ def decode_inventory(data: bytes, per_antenna: bool = False) -> tuple[Transponde
 
     Raises ``ProtocolError`` for a kind that is not known, or a count that does not fit the data.
     """
+    if per_antenna:
+        return tuple(antenna_set(one) for one in antenna_sets(data))
     source = _Reader(data)
-    found = tuple((_antenna_set if per_antenna else _plain_set)(source) for _ in range(source.byte()))
+    found = tuple(_plain_set(source) for _ in range(source.byte()))
     if source.left():
         raise ProtocolError(f"inventory data has {source.left()} bytes too many")
     return found

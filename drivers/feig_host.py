@@ -23,7 +23,8 @@ from drivers.feig import (
     Response,
     SoftwareVersion,
     Status,
-    Transponder,
+    antenna_set,
+    antenna_sets,
     decode_device_id,
     decode_inventory,
     inventory_data,
@@ -75,11 +76,14 @@ ANTENNAS = 8
 @lru_cache(maxsize=64)
 def _heard(data: bytes, antennas: bool, base: int) -> tuple[tuple[str, frozenset[int]], ...]:
     """Tags and channels of one answer. A field at rest gives the same answer again and again."""
-    return tuple(_channels(item, base) for item in decode_inventory(data, antennas))
+    if antennas:
+        return tuple(_channels(one, base) for one in antenna_sets(data))
+    return tuple((item.tag, frozenset[int]()) for item in decode_inventory(data))
 
 
 @lru_cache(maxsize=4096)
-def _channels(item: Transponder, base: int) -> tuple[str, frozenset[int]]:
+def _channels(data: bytes, base: int) -> tuple[str, frozenset[int]]:
+    item = antenna_set(data)
     return item.tag, frozenset(base + read.number for read in item.antennas)
 
 

@@ -67,10 +67,9 @@ class FeigReader:
         self._hearing = hearing
         self._fields: dict[int, dict[str, None]] = {}
         self._quiet: set[str] = set()
-        self._left_over: list[Transponder] = []
+        self._left_over: list[bytes] = []
         self._troubles: deque[int] = deque(maxlen=256)
         self._unasked: deque[bytes] = deque(maxlen=16)
-        self._answers: deque[tuple[list[Transponder], bytes]] = deque(maxlen=4)
         self._framer = request_framer()
         self._last_byte = 0
 
@@ -176,18 +175,9 @@ class FeigReader:
         now, self._left_over = self._left_over[: self._sets], self._left_over[self._sets :]
         if not now:
             return Status.NO_TAG, b""
-        return (Status.MORE_DATA if self._left_over else Status.OK), self._encode(now, per_antenna)
+        return (Status.MORE_DATA if self._left_over else Status.OK), bytes((len(now),)) + b"".join(now)
 
-    def _encode(self, sets: list[Transponder], per_antenna: bool) -> bytes:
-        """A field at rest gives the same answer again and again; the newest few are kept."""
-        for known, data in self._answers:
-            if known == sets:
-                return data
-        data = encode_inventory(sets, per_antenna)
-        self._answers.appendleft((sets, data))
-        return data
-
-    def _listen(self, antennas: list[int] | None) -> list[Transponder]:
+    def _listen(self, antennas: list[int] | None) -> list[bytes]:
         """Power the fields and hear who is not quiet; whoever was heard is quiet from now on."""
         heard: dict[str, list[int]] = {}
         base = 8 * (self._output - 1)
@@ -200,12 +190,14 @@ class FeigReader:
                     heard.setdefault(tag, []).append(number)
         self._quiet.update(heard)
         if antennas is None:
-            return [transponder(tag) for tag in heard]
-        return [_heard_by(tag, tuple(numbers)) for tag, numbers in heard.items()]
+            return [_data_set(tag) for tag in heard]
+        return [_data_set(tag, tuple(numbers)) for tag, numbers in heard.items()]
 
 
 @lru_cache(maxsize=16384)
-def _heard_by(tag: str, numbers: tuple[int, ...]) -> Transponder:
+def _data_set(tag: str, antennas: tuple[int, ...] = ()) -> bytes:
+    """A tag as an answer tells of it: the same one again and again."""
     plain = transponder(tag)
-    reads = tuple(AntennaRead(number) for number in numbers)
-    return Transponder(plain.kind, plain.uid, plain.info, 0, reads)
+    reads = tuple(AntennaRead(number) for number in antennas)
+    heard = Transponder(plain.kind, plain.uid, plain.info, 0, reads) if antennas else plain
+    return encode_inventory([heard], bool(antennas))[1:]
