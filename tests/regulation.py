@@ -44,6 +44,7 @@ ROWS = (
             "test_restored_equals_live_after_every_input",
             "test_kill_in_the_middle_of_a_hand_loses_nothing",
             "test_a_power_cut_loses_nothing_that_was_durable",
+            "test_a_table_that_is_killed_again_and_again_loses_nothing",
         ),
     ),
     Row(
@@ -67,7 +68,10 @@ ROWS = (
         "UKGC Bingo & Casino TR; COMAR 36.07.06.08; N.J.A.C. 13:69E-1.31; GLI count (unconfirmed)",
         "`feltd ledger` recalls any hand from the file, with or without a running daemon; unopened cards "
         "with the auditor's key.",
-        ("test_the_last_hands_in_their_order_and_closed_cards_for_the_auditor_only",),
+        (
+            "test_the_last_hands_in_their_order_and_closed_cards_for_the_auditor_only",
+            "test_recall_and_search_reach_back_into_the_archived_files",
+        ),
     ),
     Row(
         4,
@@ -91,6 +95,7 @@ ROWS = (
             "test_nothing_is_ever_edited",
             "test_a_chain_made_anew_is_found_by_the_signature",
             "test_what_is_asked_for_is_found",
+            "test_a_seat_is_found_wherever_an_event_names_it_and_a_number_of_seats_is_none",
         ),
     ),
     Row(
@@ -146,7 +151,10 @@ ROWS = (
         "UKGC (heading); rest unconfirmed",
         "Each step is recorded as `clock.stepped` with whether the kernel holds the clock for synchronised. "
         "Order never uses it.",
-        ("test_a_step_is_a_step_in_both_directions_also_during_sleep",),
+        (
+            "test_a_step_is_a_step_in_both_directions_also_during_sleep",
+            "test_a_clock_that_is_set_and_a_machine_that_sleeps_are_told_apart",
+        ),
         "Synchronising is the operating system's.",
     ),
     Row(
@@ -167,12 +175,13 @@ ROWS = (
         13,
         "Individual accounts, no generic ones; log-ins recorded with name, time and result; lock-out.",
         "9 NYCRR 5317.40 (c)(3),(5)-(7)",
-        "A PIN a person (scrypt), names of functions refused, five failures lock out for 15 minutes, each "
-        "attempt is `staff.login`.",
+        "A PIN a person (scrypt), names of functions refused, five failures lock out for 15 minutes, over "
+        "a restart too, each attempt is `staff.login`.",
         (
             "test_no_generic_names",
             "test_every_failure_is_recorded_and_tells_nothing",
             "test_five_failures_lock_a_person_out_until_time_has_passed",
+            "test_whoever_is_locked_out_stays_so_when_the_daemon_is_killed",
             "test_a_table_with_a_staff_file_believes_nobody_without_a_pin",
         ),
     ),
@@ -241,6 +250,8 @@ ROWS = (
         (
             "test_hands_of_a_shoe_table_give_nothing_away",
             "test_hands_of_a_table_with_antennas_give_nothing_away",
+            "test_rounds_of_boxes_give_nothing_away",
+            "test_a_subscriber_cannot_tell_the_two_tables_apart",
             "test_a_retired_key_stands_nowhere_any_more_also_not_in_the_log",
         ),
         "feltd shuffles nothing and tests no randomness.",
