@@ -129,6 +129,7 @@ def _slide(section: Section, felt: Felt) -> Iterator[Act]:
     section.choice("face", ("open", "closed"), "closed")
     confidence = section.number("confidence", 100)
     unread = section.take("unread", bool, False)
+    past = section.text("shoe", ""), section.take("lands", bool, True), section.number("slide_ms", 0)
     seat = None
     if place.startswith("seat:"):
         seat = seat_named(section, "to", felt)
@@ -140,7 +141,7 @@ def _slide(section: Section, felt: Felt) -> Iterator[Act]:
         yield from felt.street()
     for _ in range(section.number("count", 1, 1)):
         card = felt.draw()
-        yield Slide(None if unread else card, place.split(":")[0], seat, confidence)
+        yield Slide(None if unread else card, place.split(":")[0], seat, confidence, *past)
 
 
 def _deal(section: Section, felt: Felt) -> Iterator[Act]:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from controller.core.rules import betting, places, starting
+from controller.core.rules import betting, places, starting, unread
 from controller.core.rules.betting import Bounds
 from controller.core.rules.breaches import ids
 from controller.core.rules.profile import Family, Profile
-from controller.core.state import STREETS, Hand, State
+from controller.core.state import BOARD_SIZE, STREETS, Hand, State
 
-What = Literal["open", "ruling", "hand", "post", "card", "action", "show", "rake", "announce", "push"]
+What = Literal["open", "ruling", "hand", "post", "card", "action", "show", "name", "rake", "announce", "push"]
 Ids = tuple[str, ...]
 ByFamily = dict[Family, Ids]
 
@@ -18,7 +18,8 @@ ByFamily = dict[Family, Ids]
 class Due:
     """One thing that is due. ``seats`` are those it is due from, in the order in which they are asked.
 
-    ``card``: ``place`` says where the next card goes. ``post``: ``amount`` of ``kind``. ``action``: ``options`` with
+    ``card``: ``place`` says where the next card goes. ``name``: so many ``cards`` that lie open there have to be said,
+    for no device reads them. ``post``: ``amount`` of ``kind``. ``action``: ``options`` with
     exact bounds in minor units (totals for the round) and the rules behind each; ``barred`` why no raise may be.
     """
 
@@ -101,8 +102,11 @@ def due(state: State, profile: Profile) -> Due:
 
 
 def _card(hand: Hand, profile: Profile) -> Due:
-    place, seat = places.next_place(hand)
     family = profile.family
+    unnamed = unread.unnamed(hand)
+    if unnamed and len(hand.board) in BOARD_SIZE.values():
+        return Due("name", (), ("CM-24",), place="board", more={"cards": len(unnamed)})
+    place, seat = places.next_place(hand)
     if place == "seat" and seat is not None:
         rules = ("RS-10.1", "CM-20") if profile.game == "omaha" else DEALT.get(family, ())
         return Due("card", (seat,), rules, place="seat")

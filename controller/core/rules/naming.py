@@ -11,7 +11,6 @@ from controller.core.facts import CardCame, CardsNamed, Shown
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.rules import dealing, showdown, unread
-from controller.core.state import Hand
 
 
 def named(out: Out, fact: CardsNamed) -> None:
@@ -19,7 +18,7 @@ def named(out: Out, fact: CardsNamed) -> None:
     hand = out.state.hand
     if hand is None:
         return
-    unknown = unnamed(hand)
+    unknown = unread.unnamed(hand)
     lying = {slot.card for slot in hand.slots if slot.opened and not slot.gone}
     for index, card in zip(unknown, fact.cards, strict=False):
         if card in lying:
@@ -31,11 +30,6 @@ def named(out: Out, fact: CardsNamed) -> None:
         lying.add(card)
     unread.no_longer_unsure(out, hand)
     dealing.open_street(out, hand)
-
-
-def unnamed(hand: Hand) -> list[int]:
-    """The slots of the common cards that lie open and that nobody has named."""
-    return [i for i, slot in enumerate(hand.slots) if slot.place == "board" and slot.card is None and not slot.gone]
 
 
 def cards(out: Out, command: Command) -> None:
@@ -52,7 +46,7 @@ def cards(out: Out, command: Command) -> None:
     if any(slot.card in given and slot.opened and not slot.gone for slot in hand.slots):
         raise BadCommand("cards", given, "one of these lies open already; look again, or call a misdeal")
     if seat is None:
-        if len(given) > (open_ := len(unnamed(hand))):
+        if len(given) > (open_ := len(unread.unnamed(hand))):
             raise BadCommand("cards", given, f"{open_} common cards wait for a name")
         named(out, CardsNamed(tuple(given), "attested"))
         return

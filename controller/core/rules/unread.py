@@ -24,3 +24,8 @@ def no_longer_unsure(out: Out, hand: Hand) -> None:
         slot = incident.facts.get("slot") if incident.kind == "card_unsure" and incident.hand == hand.id else None
         if slot is not None and hand.slots[slot].card is not None:
             incidents.close(out, incident.id, "resumed")
+
+
+def unnamed(hand: Hand) -> list[int]:
+    """The slots of the common cards that lie open and that nobody has named."""
+    return [i for i, slot in enumerate(hand.slots) if slot.place == "board" and slot.card is None and not slot.gone]

@@ -102,7 +102,7 @@ class RfidTable:
             case KeyReleased(device=device, key=key):
                 self._keypad(device).released(key)
             case CardSeen() if self.shoe is not None:
-                self.shoe.left(reading, at)
+                self.shoe.left(reading, at, state)
                 return self.tick(at, state)
             case TagsSeen():
                 return self._inventory(reading, source, at, state)
@@ -206,7 +206,7 @@ class RfidTable:
         if is_card(self._setup, move.tag):
             fact = self._cards.moved(move, at, state)
             if isinstance(fact, CardCame) and self.shoe is not None:
-                fact = self.shoe.landed(fact, move.since)
+                fact = self.shoe.landed(fact, move.since, state)
             if fact is not None:
                 self._later.append((move.since, fact))
             return

@@ -54,6 +54,8 @@ class ShoeBeside:
         self._late = 2 * self._fuse  # a card that lies on another is read late
         self._left: list[Left] = []
         self._landed: list[Landed] = []
+        self._joined: dict[int, int] = {}
+        """Cards of the shoe that lie somewhere and are on no record yet, and since when."""
         self._news: list[Fact] = []
         self._hand: str | None = None
         self._silent = True
@@ -65,7 +67,7 @@ class ShoeBeside:
         """The shoe of a table that has one."""
         return ShoeBeside(setup) if any(device.kind == "shoe" for device in setup.devices) else None
 
-    def left(self, reading: CardSeen, at: int) -> None:
+    def left(self, reading: CardSeen, at: int, state: State) -> None:
         """A card left the shoe."""
         source = Evidence(reading.device, reading.sequence)
         card = reading.card
@@ -77,20 +79,26 @@ class ShoeBeside:
         if card not in CARDS or reading.confidence < self._setup.timing.min_confidence:
             card = None
         landed = _match(self._landed, card)
-        if landed is None:
-            self._left.append(Left(card, at, source))
-            return
-        self._landed.remove(landed)
-        if landed.told:
+        if landed is not None:
+            self._landed.remove(landed)
+        asked = landed.told if landed is not None else not self._landed and _open(state, "card_past_shoe")
+        if asked:
             self._news.append(ShoeAgrees("unseen", evidence=(source,)))
+        elif landed is None:
+            self._left.append(Left(card, at, source))
 
-    def landed(self, fact: CardCame, since: int) -> CardCame:
+    def landed(self, fact: CardCame, since: int, state: State) -> CardCame:
         """A card came to lie somewhere, seen there first at ``since``. Returns it with what the shoe said of it."""
         left = _match(self._left, fact.card)
+        if left is None and not self._left and _open(state, "card_missing"):
+            # It was told before a restart that this one lies nowhere.
+            self._news.append(ShoeAgrees("missing", evidence=fact.evidence))
+            return fact
         if left is None:
             self._landed.append(Landed(fact.card, since, fact))
             return fact
         self._left.remove(left)
+        self._joined[left.source.reading] = since
         if left.told:
             self._news.append(ShoeAgrees("missing", evidence=(left.source, *fact.evidence)))
         return replace(fact, evidence=(*fact.evidence, left.source))
@@ -113,14 +121,21 @@ class ShoeBeside:
 
     def waiting(self) -> int | None:
         """The first card of the shoe whose outcome is not settled: it and those after it are not acknowledged."""
-        return min((left.source.reading for left in self._left if not left.told), default=None)
+        return min([*self._joined, *(left.source.reading for left in self._left if not left.told)], default=None)
 
     def _follow(self, at: int, state: State) -> None:
         now = state.hand.id if state.hand is not None else None
         if self._hand is not None and now != self._hand:
             self._left.clear()
             self._landed.clear()
+            self._joined.clear()
         self._hand = now
+        # Once a person has ruled, what was told is over: it must not be taken for the next card.
+        self._left = [left for left in self._left if not left.told or _open(state, "card_missing")]
+        self._landed = [landed for landed in self._landed if not landed.told or _open(state, "card_past_shoe")]
+        recorded = state.seen.get(self._shoe, 0)
+        waiting = {number: since for number, since in self._joined.items() if number > recorded}
+        self._joined = {number: since for number, since in waiting.items() if at - since < 2 * self._late}
         silent = self._shoe not in state.devices or self._shoe in state.lost
         if self._silent and not silent:
             self._since = at
@@ -160,9 +175,17 @@ class ShoeBeside:
         self._news.append(ShoeDiffers("other", fact.place, fact.seat, cards, evidence))
 
 
+def _open(state: State, kind: str) -> bool:
+    """Whether a person is asked about this kind of difference."""
+    return any(incident.kind == kind for incident in state.incidents.values())
+
+
 def _match(waiting: Sequence[T], card: str | None) -> T | None:
-    """The one that is this card; else, for nobody has read it or this one, the first that may be."""
-    same = [one for one in waiting if one.card == card]
+    """The one that is this card; else, for nobody has read it or this one, the first that may be.
+
+    What was told already is the last to be thought of: another card is on its way more often than a lost one comes.
+    """
+    same = [one for one in waiting if one.card == card] if card is not None else []
     if not same:
         same = [one for one in waiting if one.card is None or card is None]
-    return same[0] if same else None
+    return min(same, key=lambda one: one.told, default=None)
