@@ -210,6 +210,9 @@ def _players(command: Any) -> None:
 def _hands(command: Any) -> None:
     straddle = command("straddle", "the player left of the big blind posts a straddle", "seat")
     straddle.add_argument("seat", type=int)
+    cards = command("cards", "what lies face up where no device reads it: the board, or a hand shown", "cards", "seat")
+    cards.add_argument("cards", nargs="+", metavar="CARD", help="in the order in which they came, for example As Td 2c")
+    cards.add_argument("--seat", type=int, metavar="N", help="whose hand is shown; without it: the board")
     exposed = command("exposed", "the dealer turned over a closed card in the deal", "seat", "turned")
     exposed.add_argument("seat", type=int)
     exposed.add_argument("turned", nargs="?", metavar="CARD", help="where nobody has read it")

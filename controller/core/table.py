@@ -102,8 +102,10 @@ class Table:
     def waits_for(self, reading: Reading) -> bool:
         """Whether what became of a reading is not settled yet: its device must keep it, for nothing is on record."""
         shoe = self._primary.shoe if isinstance(self._primary, RfidTable) else None
-        first = shoe.waiting() if shoe is not None and isinstance(reading, CardSeen) else None
-        return first is not None and isinstance(reading, CardSeen) and reading.sequence >= first
+        if shoe is None or not isinstance(reading, CardSeen):
+            return False
+        first, recorded = shoe.waiting(), self.session.state.seen.get(reading.device, 0)
+        return first is not None and reading.sequence >= first and reading.sequence > recorded
 
     def feed(self, inp: Input) -> list[Record]:
         """Take one input and return what it led to.

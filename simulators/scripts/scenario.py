@@ -12,7 +12,7 @@ from controller.core.rules.profile import Profile
 from controller.faults import BadConfiguration
 from controller.settingschecks import flat
 from simulators import boxtable, layout
-from simulators.layout import Kind
+from simulators.layout import Closed, Kind
 from simulators.scripts import antennas, boxes, strict, variants
 from simulators.scripts.acts import SeatStart, Stakes
 from simulators.scripts.antennas import AntennaFelt
@@ -39,6 +39,9 @@ class Run:
     timeout_s: int
     repeat: int
     needs: tuple[str, ...]
+    closed_cards: Closed = "read"
+    shoe: bool = False
+    """Whether there is a shoe beside the antennas of an RFID table."""
 
     @property
     def speed(self) -> int:
@@ -144,7 +147,8 @@ def _felt(
     top, after = deck
     button_posts = run.rules.heads_up_small_blind == "button"
     of = boxtable.of if run.rules.game == "ultimate" else layout.of
-    names = of(table, 2).names()
+    furnished = layout.furnished(of(table, 2), shoe=run.shoe and table == "rfid", closed_cards=run.closed_cards)
+    names = furnished.names()
     given = (opening.seats, opening.stakes, opening.button, opening.people, button_posts, top, after, run.seed, names)
     if run.rules.game == "ultimate":
         felt = BoxFelt(*given, sensed=table == "rfid")
@@ -185,6 +189,8 @@ def _run(section: strict.Section) -> Run:
         timeout_s=section.number("timeout_s", 120, 1),
         repeat=section.number("repeat", 1, 1),
         needs=section.texts("needs"),
+        closed_cards=section.choice("closed_cards", ("read", "unread"), "read"),
+        shoe=section.take("shoe", bool, False),
     )
     section.done()
     return run
