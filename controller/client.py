@@ -49,8 +49,31 @@ def told(answer: Mapping[str, Any]) -> str:
         return f"{error['field']} = {error['value']!r}: {error['remedy']}"
     lines = [_refusal(refused) for refused in answer.get("refused", ())]
     if not lines:
-        lines = [f"{record['type']} {record['subject']}".rstrip() for record in answer["records"]]
+        lines = [line for record in answer["records"] for line in _record(record)]
     return "\n".join(lines) or "nothing to do"
+
+
+def _record(record: Mapping[str, Any]) -> list[str]:
+    """A record by its type and subject; a reading of the meters with its figures."""
+    head = f"{record['type']} {record['subject']}".rstrip()
+    data = record.get("data", {})
+    figures = (
+        "since",
+        "drop",
+        "opener",
+        "fills",
+        "credits",
+        "closer",
+        "rake",
+        "tips",
+        "orphans",
+        "hands",
+        "hands_void",
+    )
+    lines = [f"  {name:<10} {'not counted' if data[name] is None else data[name]}" for name in figures if name in data]
+    for place, staked in data.get("bets_by_spot", {}).items():
+        lines.append(f"  {place:<12} bets {staked}, wins {data['wins_by_spot'][place]}")
+    return [head, *lines]
 
 
 def _refusal(refused: Mapping[str, Any]) -> str:
@@ -89,6 +112,7 @@ def picture(status: Mapping[str, Any]) -> str:
         for one in status["missing"]
         if one["reaction"] == "BLOCK"
     ]
+    lines += [f"slip {one['slip']}: {one['kind']} of {one['total']} is open" for one in status.get("slips", ())]
     lines += [f"staff {staff}: {role}" for staff, role in status["staff"].items()]
     lines += [f"device {name}: {state}" for name, state in status["devices"].items()]
     return "\n".join(lines)

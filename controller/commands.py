@@ -188,7 +188,11 @@ def _told(records: tuple[Record, ...]) -> dict[str, Any]:
         for record in records
         if record.type == "breach.noted" and record.data.get("reaction") == "BLOCK"
     ]
-    told = [{"type": record.type, "subject": record.subject} for record in records]
+    told = [
+        {"type": record.type, "subject": record.subject}
+        | ({"data": record.data} if record.type == "meter.read" else {})
+        for record in records
+    ]
     return {"ok": False, "refused": refused, "records": told} if refused else {"ok": True, "records": told}
 
 

@@ -27,6 +27,10 @@ from controller.faults import (
 )
 
 
+CASES = frozenset({"stolen", "withdrawn", "counterfeit"})
+"""Why a chip stands on the list."""
+
+
 class DenominationFile(Section):
     """One of ``[[denominations]]``. Colour and diameter (mm) are what tells one value from another (HR-6.4)."""
 
@@ -70,6 +74,18 @@ def tagged(chipset: Chipset, path: Path) -> Chipset:
     if faults:
         raise BadConfiguration(faults)
     return replace(chipset, tags=registry)
+
+
+def listed(chipset: Chipset, path: Path) -> Chipset:
+    """The same chips with the list of those that were stolen, withdrawn or counterfeited (I-29).
+
+    Raises ``BadConfiguration`` with every fault.
+    """
+    rows = _csv(path, "case")
+    registry, faults = _registry(str(path), rows, "case", CASES)
+    if faults:
+        raise BadConfiguration(faults)
+    return replace(chipset, listed=registry)
 
 
 def deck(path: Path, name: str | None) -> Deck:

@@ -165,6 +165,8 @@ class _Reader:
             chipset = self.chipset = self._try(lambda: registries.chips(folder / file))
             if chipset and isinstance(tags := chips.get("tags"), str):
                 self.chipset = self._try(lambda: registries.tagged(chipset, folder / tags)) or chipset
+            if (whole := self.chipset) and isinstance(listed := chips.get("listed"), str):
+                self.chipset = self._try(lambda: registries.listed(whole, folder / listed)) or whole
         if isinstance(deck, dict):
             cards, called = deck.get("file"), deck.get("id")
             called = called if isinstance(called, str) else None
@@ -222,7 +224,7 @@ class _Reader:
 
     def _sha256(self, read: TableFile) -> str:
         """One hash over the table's file and the chip and deck files it names; the profile has a hash of its own."""
-        named = [read.chips.file, read.chips.tags, read.deck.file]
+        named = [read.chips.file, read.chips.tags, read.chips.listed, read.deck.file]
         digest = hashlib.sha256(self.path.read_bytes())
         for name in filter(None, named):
             digest.update(hashlib.sha256((self.path.parent / name).read_bytes()).digest())

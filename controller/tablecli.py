@@ -14,6 +14,8 @@ ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage"
 AMOUNTS = ("small_blind", "big_blind", "ante", "small_bet", "big_bet", "table_min", "straddle")
 LIMITS = (*AMOUNTS, "ante_kind", "structure")
 MEANS = ("cash", "chips", "voucher", "marker")
+MEANT = {"as_role": "role", "second": "with", "of": "reason", "turned": "card", "source": "from", "target": "to"}
+"""Arguments whose name the parser needs for itself."""
 
 
 def tell(args: argparse.Namespace) -> int:
@@ -77,7 +79,7 @@ def arguments(args: argparse.Namespace) -> dict[str, Any]:
         given["stack"] = None
     if "card" in given:
         given["args"] = {"card": given.pop("card")}
-    for name, meant in (("as_role", "role"), ("second", "with"), ("of", "reason"), ("turned", "card")):
+    for name, meant in MEANT.items():
         if name in given:
             given[meant] = given.pop(name)
     for name in ("lines", "given", "taken"):
@@ -129,6 +131,7 @@ def add_table_commands(add: Any) -> None:
         return added
 
     _session(command)
+    _money(command)
     _players(command)
     _hands(command)
     _words(command)
@@ -178,6 +181,31 @@ def _session(command: Any) -> None:
     _limits(settings)
 
 
+def _money(command: Any) -> None:
+    for name, help_ in (("fill", "ask for chips from the cage"), ("credit", "send chips back to the cage")):
+        asked = command(name, f"{help_}: a slip with the next number", "lines")
+        asked.add_argument("lines", type=_chips, nargs="+", metavar="VALUE=COUNT")
+    slip = command("slip", "complete a slip with two signatures, or cancel it with a reason", "do", "slip", "second")
+    slip.add_argument("do", choices=("complete", "cancel"))
+    slip.add_argument("slip", nargs="?", metavar="SLIP", help="its id or number; not needed where one is open")
+    slip.add_argument("--with", dest="second", metavar="STAFF", help="who signs with you")
+    collect = command("collect", "a box was taken away, or counted", "what", "box", "counted", "second")
+    collect.add_argument("what", choices=("drop", "rake", "tips"))
+    collect.add_argument("--box", metavar="NAME", help="where boxes have names of their own")
+    collect.add_argument("--counted", type=int, metavar="N", help="minor units; leave out where it is counted later")
+    collect.add_argument("--with", dest="second", metavar="STAFF", help="who was there")
+    command("meters", "read the meters: sums since the shift began")
+    orphan = command("orphan", "chips of nobody were found", "amount", "place")
+    orphan.add_argument("amount", type=int, help="minor units")
+    orphan.add_argument("place", help="for example bet:3, box:2:trips or floor")
+    adjust = command("adjust", "put money right after a hand is final", "hand", "amount", "source", "target", "second")
+    adjust.add_argument("hand", metavar="HAND")
+    adjust.add_argument("amount", type=int, help="minor units")
+    adjust.add_argument("source", metavar="FROM", help="seat:3, box:2, tray, drop, rake or tips")
+    adjust.add_argument("target", metavar="TO")
+    adjust.add_argument("--with", dest="second", metavar="STAFF", help="who signs with you")
+
+
 def _players(command: Any) -> None:
     seat = command("seat", "a player takes a seat", "seat", "stack", "player", "checked")
     seat.add_argument("seat", type=int)
@@ -224,10 +252,11 @@ def _hands(command: Any) -> None:
         paid.add_argument("amount", type=int, help="minor units")
     rake = command("rake", "the rake went into its box", "amount")
     rake.add_argument("amount", type=int, help="minor units")
-    rule = command("rule", "rule on an incident", "incident", "ruling", "card")
+    rule = command("rule", "rule on an incident", "incident", "ruling", "card", "second")
     rule.add_argument("incident", help="its id, or its code where one is open")
     rule.add_argument("ruling", nargs="?", default="proposed")
     rule.add_argument("--card", help="with name_card: rank and suit, for example As")
+    rule.add_argument("--with", dest="second", metavar="STAFF", help="where two have to sign (I-31)")
 
 
 def _words(command: Any) -> None:

@@ -38,10 +38,11 @@ class LimitsFile(Section):
 
 
 class ChipsPart(Section):
-    """``[chips]``: the file of the denominations and the file of their tags."""
+    """``[chips]``: the file of the denominations, the file of their tags, and the list of those that are wanted."""
 
     file: Text
     tags: Text | None = None
+    listed: Text | None = None
 
 
 class DeckPart(Section):

@@ -12,6 +12,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+from controller.core.cash.codes import CASH
 from controller.core.floor.codes import FLOOR
 from controller.core.rules.breaches import IDS
 from controller.core.rules.codes import FAMILIES
@@ -71,7 +72,7 @@ def code() -> Iterator[Binding]:
 def _behind() -> dict[str, set[str]]:
     """The rules behind each breach key, of all families."""
     behind: dict[str, set[str]] = {}
-    for table in (IDS, FLOOR):
+    for table in (IDS, FLOOR, CASH):
         for key, families in table.items():
             behind.setdefault(key, set()).update(rule for ids in families.values() for rule in ids)
     for keys in FAMILIES.values():

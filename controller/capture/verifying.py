@@ -231,6 +231,9 @@ def _differences(made: Record, stored: Record) -> Iterator[str]:
     if isinstance(data.get("refers"), Mapping):
         # The core names an event by its type; its id is the ledger's.
         data.pop("refers"), held.pop("refers", None)
+    if isinstance(data.get("through"), Mapping):
+        # How far the streams go is the ledger's as well.
+        data.pop("through"), held.pop("through", None)
     yield from (
         name for name in ("stream", "type", "subject", "session") if getattr(made, name) != getattr(stored, name)
     )

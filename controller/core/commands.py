@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from controller.core import seating
+from controller.core.cash import amends, boxes, meters, slips
 from controller.core.errors import BadCommand
 from controller.core.floor import attesting, button, chips, confirming, counting, deck, opening, seats, settings, staff
 from controller.core.inputs import Command
@@ -32,6 +33,13 @@ COMMANDS: dict[str, Callable[[Out, Command], None]] = {
     "buyin": seats.buy,
     "redeem": chips.redeem,
     "change": chips.change,
+    "fill": slips.fill,
+    "credit": slips.credit,
+    "slip": slips.slip,
+    "collect": boxes.collect,
+    "meters": meters.meters,
+    "orphan": amends.orphan,
+    "adjust": amends.adjust,
     "straddle": seating.straddle,
     "exposed": exposing.exposed,
     "cards": naming.cards,

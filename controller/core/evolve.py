@@ -7,6 +7,7 @@ Values come from the record alone, so a record must say all that the state needs
 from collections.abc import Callable
 from typing import Any
 
+from controller.core.cash.evolve import CASH
 from controller.core.floor.evolve import FLOOR
 from controller.core.records import Record
 from controller.core.rules.button import clockwise_from
@@ -38,6 +39,8 @@ def evolve(state: State, record: Record) -> None:
         ultimate.evolve(state.table, record)
     if kind in FLOOR:
         FLOOR[kind](state, record)
+    if kind in CASH:
+        CASH[kind](state, record)
     if hand is not None and kind in HAND:
         HAND[kind](hand, data, record.secret or {})
 

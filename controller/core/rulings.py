@@ -6,7 +6,7 @@ from controller.core import incidents, system
 from controller.core.cards import CARDS
 from controller.core.errors import BadCommand
 from controller.core.facts import CardCame, Declared, Finished, Kind, Shown
-from controller.core.floor import button
+from controller.core.floor import button, counting
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.rules import dealing, paying, showdown, turns
@@ -32,6 +32,12 @@ def rule(out: Out, command: Command) -> None:
         return
     if not command.reason:
         raise BadCommand("reason", "", "say in a few words why: a ruling is recorded with its reason")
+    more: dict[str, Any] = {}
+    if incident.kind == "tray_differs":
+        accepted = counting.accepted(out, incident, command, ruling)
+        if accepted is None:
+            return
+        more = accepted
     coup = out.state.table.coup
     if coup is not None and incident.hand == coup.id:
         _rule_round(out, coup, incident, command, ruling)
@@ -49,7 +55,7 @@ def rule(out: Out, command: Command) -> None:
         "by": [by],
         "signatures": 1,
         "effects": _effects(hand, ruling),
-    }
+    } | more
     of_hand = hand is not None and incident.hand == hand.id
     if of_hand:
         out.hand("incident.ruled", data, "attested")

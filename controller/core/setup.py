@@ -72,6 +72,8 @@ class Chipset:
     id: str
     denominations: tuple[Denomination, ...]
     tags: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    listed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """Tags of chips that were ``stolen``, ``withdrawn`` or found ``counterfeit`` -> which of these (I-29)."""
 
     @property
     def unit(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
+from controller.core.cash.state import Cash
 from controller.core.floor.state import Floor
 from controller.core.rules.ultimate.state import BoxTable, Coup
 from controller.core.setup import Limits
@@ -270,6 +271,7 @@ class State:
     storage_full: bool = False
     """The ledger is as full as it may be: what is played is recorded, and no new hand begins (I-34)."""
     floor: Floor = field(default_factory=Floor)
+    cash: Cash = field(default_factory=Cash)
     table: BoxTable = field(default_factory=BoxTable)
     """What an Ultimate table has: boxes, their stakes, and the round under way in place of a hand."""
 

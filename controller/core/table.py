@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from controller.core import system
+from controller.core import guard, system
+from controller.core.cash import amends, meters
 from controller.core.conflict import conflict
 from controller.core.facts import Fact
 from controller.core.floor import conditions
@@ -11,8 +12,10 @@ from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.rules import acting
 from controller.core.rules.ultimate import judge as ultimate
+from controller.core.sensing.counting import value
 from controller.core.sensing.doubles import Doubles
 from controller.core.sensing.flood import Floods
+from controller.core.sensing.oddities import Oddities, Odd
 from controller.core.sensing.rfid_table import RfidTable
 from controller.core.sensing.shoe_table import ShoeTable
 from controller.core.sensing.ultimate_rfid import UltimateRfid
@@ -72,6 +75,7 @@ class Table:
         self._sensing = _witnessed(setup, self._primary)
         self._floods = Floods()
         self._doubles = Doubles(setup.timing.chip_absent_ms * MS, {*setup.deck.tags, *setup.chipset.tags})
+        self._chips = Oddities(setup)
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -89,7 +93,13 @@ class Table:
 
     def deadline(self) -> int | None:
         """When the core next needs a ``Tick``, in monotonic ns, or ``None``."""
-        return min((at for at in (self._sensing.deadline(), self._floods.deadline()) if at is not None), default=None)
+        due = (
+            self._sensing.deadline(),
+            self._floods.deadline(),
+            self._chips.deadline(),
+            meters.deadline(self.session.out),
+        )
+        return min((at for at in due if at is not None), default=None)
 
     def open_channels(self) -> tuple[dict[str, frozenset[str]], bool]:
         """By device, the channels where cards lie face up now and may be read; and whether a hand is played.
@@ -133,6 +143,19 @@ class Table:
             self.session.judge(fact)
         for device, ignored in self._floods.over(at):
             system.flood(self.session.out, device, ignored)
+        for odd in self._chips.tick(at, self.session.state):
+            self._odd(odd)
+        meters.pass_time(self.session.out)
+
+    def _odd(self, odd: Odd) -> None:
+        """Chips that are no matter of the game: of no registry, on the list, or of nobody."""
+        match odd.what:
+            case "unknown":
+                guard.unknown(self.session.out, odd.place, odd.tags, (odd.source,))
+            case "listed":
+                guard.listed(self.session.out, odd.place, odd.tags, (odd.source,))
+            case "orphan":
+                amends.found(self.session.out, odd.place, value(self.setup.chipset, odd.tags))
 
     def _reading(self, reading: Reading, at: int) -> None:
         if isinstance(reading, CardSeen) and reading.sequence <= self.session.state.seen.get(reading.device, 0):
@@ -140,6 +163,7 @@ class Table:
         if isinstance(reading, KeyPressed) and self._floods.ignores(reading.device, at):
             return
         if isinstance(reading, TagsSeen | DeviceLost):
+            self._chips.heard(reading, at)
             for news in self._doubles.heard(reading, at):
                 self._contradicted(news, at)
         before = len(self.session.out.records)
@@ -157,6 +181,7 @@ class Table:
             system.device(self.session.out, reading)
         elif isinstance(reading, DeviceConflict):
             conflict(self.session.out, reading)
+            self._doubled(reading, "one_reader")
 
     def _contradicted(self, news: DeviceConflict | DeviceCleared, at: int) -> None:
         """Two devices have the same tag, or have it no longer: what they watch is not believed meanwhile."""
@@ -164,8 +189,15 @@ class Table:
             self.session.judge(fact)
         if isinstance(news, DeviceConflict):
             conflict(self.session.out, news, "one_tag_on_two_devices")
+            self._doubled(news, "two_readers")
         else:
             system.device(self.session.out, news)
+
+    def _doubled(self, news: DeviceConflict, case: str) -> None:
+        for channel in news.channels:
+            place = self.setup.watched_by_readers.get((news.device, channel), "")
+            if place:
+                guard.doubled(self.session.out, news.tag, place, case)
 
     def _missing(self) -> list[dict[str, Any]]:
         """What is missing before the table opens or the next hand begins, with the rules that ask for it."""
@@ -206,6 +238,7 @@ class Table:
             ],
             "devices": self._devices(),
             "missing": self._missing(),
+            "slips": [{"slip": one.id, "kind": one.kind, "total": one.total} for one in state.cash.open.values()],
             "hand": None,
         }
         if hand is not None:

@@ -115,9 +115,20 @@ def test_a_float_that_differs_from_the_book_is_looked_at_before_the_table_closes
     assert felt.all("incident.opened")[-1]["code"] == "I-31"
     assert felt.all("tray.differs")[0]["incident"] == felt.all("incident.opened")[-1]["incident"]
     assert not felt.all("table.closed")
+    felt.say("rule", incident="I-31", ruling="accept", **{"with": "s-3"})
+    assert felt.breaches[0]["what"] == "recount_due"
+    for _ in range(2):
+        felt.say("count", lines=[{"denomination": 1, "count": 4400}])
+        assert felt.all("tray.counted")[-1]["expected"] == 4500, "the book stays until somebody accepts what lies there"
+    assert len(felt.all("incident.opened")) == 1
     felt.say("rule", incident="I-31", ruling="accept")
+    assert felt.breaches[0]["what"] == "one_signature"
+    felt.say("rule", incident="I-31", ruling="accept", **{"with": "s-3"})
+    assert len(felt.all("incident.ruled")[0]["by"]) == 2
+    assert felt.session.state.floor.tray == 4400
     felt.say("close")
     assert felt.all("table.closed")
+    same_after_restart(felt)
 
 
 def test_a_count_names_known_chips_and_a_second_person_who_is_there() -> None:

@@ -1,4 +1,7 @@
-"""Counts of the tray: opener, closer, shift and spot checks, with who signed them (HR-4.1)."""
+"""Counts of the tray: opener, closer, shift and spot checks, with who signed them (HR-4.1).
+
+What differs from the book is counted again, twice, and then accepted with two signatures or not at all (I-31).
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,10 +12,13 @@ from controller.core.floor import words
 from controller.core.floor.words import SUPERVISORS, Data
 from controller.core.inputs import Command
 from controller.core.out import Out
+from controller.core.state import Incident
 
 REASONS = ("open", "close", "shift", "fill", "credit", "spot_check")
 SIGNED = ("open", "close", "shift")
 """Counts that a dealer and a supervisor sign together."""
+RECOUNTS = 2
+"""How often a tray that differs is counted again before anybody may accept it (I-31)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,9 @@ def record(out: Out, reason: str, told: Count) -> None:
         return
     state, floor, day = out.state, out.state.floor, out.day()
     seen = dict(state.tray or ())
-    total, expected = words.total(told.lines), floor.tray
+    before = differing(out)
+    total = words.total(told.lines)
+    expected = floor.tray if floor.tray is not None or before is None else before.facts["expected"]
     number = floor.counts + 1
     name = f"{out.setup.table}-{day.replace('-', '')}-c{number}"
     data: Data = {"count": name, "number": number, "reason": reason, "lines": told.lines, "total": total}
@@ -72,8 +80,51 @@ def record(out: Out, reason: str, told: Count) -> None:
         for line in told.lines
         if told.method == "both" and line["denomination"] in seen and line["count"] != seen[line["denomination"]]
     ]
+    off = off or _still_off(told, before)
     if off or (expected is not None and total != expected):
-        _differs(out, told, off, expected, total)
+        _differs(out, told.by, off, expected, total)
+    elif before is not None:
+        incidents.close(out, before.id, "resumed", "attested")
+
+
+def at_slip(out: Out, kind: str, slip: str, by: list[dict[str, str]], off: list[Data], expected: int | None) -> None:
+    """The antenna's count when a slip is completed; ``off``: the denominations that are not as they should be (I-31)."""
+    kinds = {d.value: d for d in out.setup.chipset.denominations}
+    seen = out.state.tray or ()
+    lines = [
+        {"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count}
+        for value, count in seen
+    ]
+    total = words.total(lines)
+    data: Data = {"count": slip, "reason": kind, "lines": lines, "total": total, "expected": expected}
+    data |= {"variance": None if expected is None else total - expected, "method": "rfid", "unread": 0}
+    words.cash(out, "tray.counted", by, data, subject=slip)
+    if off or (expected is not None and total != expected):
+        _differs(out, by, off, expected, total)
+
+
+def differing(out: Out) -> Incident | None:
+    """The incident of a tray that is not what it should be, if one is open (I-31)."""
+    return next((one for one in out.state.incidents.values() if one.kind == "tray_differs"), None)
+
+
+def accepted(out: Out, incident: Incident, command: Command, ruling: str) -> Data | None:
+    """What accepting a tray as it is comes to; ``None`` where it may not be accepted yet (I-31).
+
+    Raises ``BadCommand`` for the ruling that it is counted again: a count is what does that.
+    """
+    if ruling != "accept":
+        raise BadCommand("ruling", ruling, "count the tray again (feltd count spot_check): a count that agrees ends it")
+    done = incident.facts.get("recounts", 0)
+    if done < RECOUNTS:
+        asked = f"the tray is counted again {RECOUNTS} times before it is accepted as it is; {done} counts so far"
+        out.breach("recount_due", "BLOCK", asked)
+        return None
+    by = words.second(out, command)
+    if len(by) < 2:
+        out.breach("one_signature", "BLOCK", "two persons accept a tray that differs: name the other")
+        return None
+    return {"by": by, "signatures": len(by), "effects": {"tray": incident.facts["seen"]}}
 
 
 def _signed(told: Count) -> bool:
@@ -81,18 +132,36 @@ def _signed(told: Count) -> bool:
     return len(told.by) > 1 and bool(roles & set(SUPERVISORS))
 
 
-def _differs(out: Out, told: Count, off: list[Data], expected: int | None, total: int) -> None:
-    facts = {"expected": expected, "seen": total}
-    name = incidents.open_one(
-        out,
-        "I-31",
-        "tray_differs",
-        "tray_differs",
-        holds="none",
-        proposed="recount",
-        alternatives=("accept",),
-        severity="low",
-        facts=facts,
-        of_hand=False,
-    )
-    words.cash(out, "tray.differs", told.by, {"lines": off, "last_place_seen": None, "incident": name})
+def _still_off(told: Count, before: Incident | None) -> list[Data]:
+    """The denominations that were off before, and are counted otherwise than they should be again."""
+    lies = {line["denomination"]: line["count"] for line in told.lines}
+    return [
+        line | {"seen": lies.get(line["denomination"], 0)}
+        for line in (before.facts.get("lines", ()) if before is not None else ())
+        if lies.get(line["denomination"], 0) != line["expected"]
+    ]
+
+
+def _differs(out: Out, by: list[dict[str, str]], off: list[Data], expected: int | None, total: int) -> None:
+    """A first count that differs opens the incident, each one after it is a recount."""
+    before = differing(out)
+    facts: Data = {"expected": expected, "seen": total, "lines": off, "recounts": 0}
+    if before is not None:
+        name = before.id
+        adds = facts | {"recounts": before.facts.get("recounts", 0) + 1, "expected": before.facts["expected"]}
+        adds["lines"] = before.facts.get("lines", [])
+        out.emit("play", "incident.updated", name, {"incident": name, "adds": adds, "basis": "attested"})
+    else:
+        name = incidents.open_one(
+            out,
+            "I-31",
+            "tray_differs",
+            "tray_differs",
+            holds="none",
+            proposed="recount",
+            alternatives=("accept",),
+            severity="low",
+            facts=facts,
+            of_hand=False,
+        )
+    words.cash(out, "tray.differs", by, {"lines": off, "last_place_seen": None, "incident": name})

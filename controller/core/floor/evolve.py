@@ -117,7 +117,8 @@ def _counted(state: "State", record: Record) -> None:
     if data.get("number") is None:
         return  # antennas read the tray by themselves: nobody signed it
     floor.counts = data["number"]
-    floor.tray = data["total"]
+    # What differs is no book: that stays as it is until two persons accept what lies there (I-31).
+    floor.tray = data["total"] if data["expected"] is None else data["expected"]
     floor.signed = tuple(f"{person['staff']}:{person['role']}" for person in data["by"])
     if data["reason"] == "open":
         floor.opener = data["count"]

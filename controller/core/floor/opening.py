@@ -1,5 +1,7 @@
 """The table is opened and closed: one session of play (HR-4.1, HR-15.6, HR-20.1, BG-2.3)."""
 
+from controller.core.cash import meters
+from controller.core.cash.evolve import carried as cash_carried
 from controller.core.errors import BadCommand
 from controller.core.floor import button as buttons
 from controller.core.floor import conditions, counting, settings, words
@@ -70,6 +72,7 @@ def open_table(out: Out, command: Command) -> None:
             "incidents": state.incidents_today if same else 0,
         },
         "carried": _carried(out),
+        "at": meters.utc(out.wall),
         "basis": "attested",
         "by": person(command),
     }
@@ -109,6 +112,7 @@ def _carried(out: Out) -> Data:
         "readings": [{"device": name, "reading": str(newest)} for name, newest in sorted(state.seen.items())],
         "tray": None if state.tray is None else [list(line) for line in state.tray],
         "floor": floor_carried(state.floor, state.attested),
+        "cash": cash_carried(state.cash),
         "storage_full": state.storage_full,
     }
 
@@ -128,6 +132,10 @@ def close_table(out: Out, command: Command) -> None:
     if state.table.staked:
         out.breach("bets_lie", "BLOCK", f"bets lie on box {state.table.staked[0]}; they are played or given back first")
         return
+    if state.cash.open:
+        asked = f"slip {next(iter(state.cash.open))} is open: complete or cancel it first (feltd slip)"
+        out.breach("slip_open", "BLOCK", asked)
+        return
     if told is not None:
         counting.record(out, "close", told)
     waiting = [i.id for i in state.incidents.values() if i.kind != "device_lost"]
@@ -137,6 +145,7 @@ def close_table(out: Out, command: Command) -> None:
     if not conditions.told(out, conditions.before_close(out)):
         return
     showdown.final(out, "table_closed")
+    meters.read(out, "close", [person(command)])
     signed = [dict(zip(("staff", "role"), name.rsplit(":", 1), strict=True)) for name in state.floor.signed]
     data: Data = {
         "closer": state.floor.closer,

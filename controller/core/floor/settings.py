@@ -1,5 +1,6 @@
 """Limits, betting mode and shift: they change between hands only (HR-20.1, BG-6.1, BG-A10)."""
 
+from controller.core.cash import meters
 from controller.core.errors import BadCommand
 from controller.core.floor import counting, words
 from controller.core.floor.words import SUPERVISORS, Data, person
@@ -82,6 +83,7 @@ def shift(out: Out, command: Command) -> None:
         return
     if told is not None:
         counting.record(out, "shift", told)
+    meters.read(out, "shift", [person(command)])
     new = starting.limits_data(out.state.limits) | {"shift": name}
     _change(out, command, {"shift": out.state.shift}, new, [], out.day())
 
@@ -99,4 +101,5 @@ def _may_change(out: Out, command: Command) -> bool:
 
 def _change(out: Out, command: Command, old: Data, new: Data, lapses: list[str], day: str | None = None) -> None:
     data: Data = {"old": old, "new": new, "reason": command.reason, "by": person(command), "lapses": lapses}
+    data["at"] = meters.utc(out.wall)
     out.emit("play", "settings.changed", out.setup.table, data | {"basis": "attested"}, day=day)

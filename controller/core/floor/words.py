@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from controller.core.errors import BadCommand
+from controller.core.facts import Basis
 from controller.core.inputs import Command
 from controller.core.money import MOST
 from controller.core.out import Out
@@ -119,9 +120,11 @@ def total(told: Sequence[Data]) -> int:
     return sum(line["amount"] for line in told)
 
 
-def cash(out: Out, kind: str, by: Sequence[dict[str, str]], data: Data) -> None:
-    """Emit one record of the ``cash`` stream."""
+def cash(
+    out: Out, kind: str, by: Sequence[dict[str, str]], data: Data, *, subject: str = "", basis: Basis = "attested"
+) -> None:
+    """Emit one record of the ``cash`` stream. ``subject``: a slip or a hand; the table where nothing is said."""
     setup, state = out.setup, out.state
     head: Data = {"currency": {"code": setup.currency.code, "exponent": setup.currency.exponent}}
     head |= {"shift": state.shift or setup.shift, "by": list(by)}
-    out.emit("cash", kind, setup.table, head | data | {"basis": "attested"})
+    out.emit("cash", kind, subject or setup.table, head | data | {"basis": basis})

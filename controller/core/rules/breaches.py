@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from controller.core.cash.codes import CASH
 from controller.core.floor.codes import FLOOR
 from controller.core.rules.codes import FAMILIES
 from controller.core.rules.profile import Family
@@ -63,4 +64,4 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
 def ids(key: str, family: Family) -> list[str]:
     """The rule ids behind ``key`` for a profile of this family; empty where the texts say nothing."""
     own = IDS.get(key, {}).get(family) or FAMILIES.get(family, {}).get(key)
-    return list(own or FLOOR.get(key, {}).get(family, ()))
+    return list(own or FLOOR.get(key, {}).get(family) or CASH.get(key, {}).get(family, ()))

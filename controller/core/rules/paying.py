@@ -4,7 +4,7 @@ from typing import Any
 
 from controller.core import incidents
 from controller.core.facts import Announced, Finished, Pushed, RakeDropped, Sources, Tipped
-from controller.core.out import Out
+from controller.core.out import Out, cite
 from controller.core.rules import showdown
 from controller.core.rules.button import clockwise_from
 from controller.core.rules.profile import Rake
@@ -94,7 +94,10 @@ def dropped(out: Out, fact: RakeDropped) -> None:
 
 
 def tipped(out: Out, fact: Tipped) -> None:
-    """``tip.given``: out of what the seat has won, into the dealers' box."""
+    """``tip.given``: out of what the seat has won, into the dealers' box; between hands out of its stack."""
+    if out.state.hand is None and out.state.session is not None:
+        _tipped_between_hands(out, fact)
+        return
     hand = _awarded(out, "tip", fact.seat, fact.evidence)
     if hand is None:
         return
@@ -105,6 +108,17 @@ def tipped(out: Out, fact: Tipped) -> None:
         return
     data = {"seat": fact.seat, "amount": fact.amount, "to": "dealer_box"}
     out.hand("tip.given", data, fact.basis, fact.evidence)
+
+
+def _tipped_between_hands(out: Out, fact: Tipped) -> None:
+    """A tip that no hand knows of; at a table of boxes every tip is one (I-26: the stack may be so much smaller)."""
+    seat = out.state.seats.get(fact.seat)
+    if seat is None or (seat.stack is not None and fact.amount > seat.stack):
+        why = "nobody sits there" if seat is None else f"the seat has {seat.stack}"
+        showdown.refuse(out, "tip", fact.seat, why, fact.evidence)
+        return
+    data: dict[str, Any] = {"seat": fact.seat, "amount": fact.amount, "to": "dealer_box", "basis": fact.basis}
+    out.emit("play", "tip.given", out.setup.table, data | {"evidence": cite(fact.evidence)})
 
 
 # --- the push ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ the outcome, or held where a person must rule.
 
 from typing import Any
 
-from controller.core import incidents
+from controller.core import guard, incidents
 from controller.core.facts import Declared, HandAttested, Kind, StakePlaced
 from controller.core.out import Out, cite
 from controller.core.rules import acting, betting, positions, starting, turns
@@ -24,6 +24,7 @@ def attest(out: Out, fact: HandAttested, seed: bytes | None) -> None:
         return
     if not starting.may_start(out, seed):
         return
+    guard.reduced(out, fact.stacks, fact.evidence)
     for seat, counted in fact.stacks:
         booked = out.state.seats[seat].stack if seat in out.state.seats else None
         if booked is not None and booked != counted:

@@ -1,0 +1,82 @@
+"""Money that belongs to nobody, and money that is put right once a hand is final."""
+
+import re
+
+from controller.core.cash.state import BOXES
+from controller.core.errors import BadCommand
+from controller.core.floor import words
+from controller.core.floor.words import Data, person
+from controller.core.inputs import Command
+from controller.core.out import Out
+
+PLACE = re.compile(r"[a-z][a-z0-9_]*(:[a-z0-9_]+){0,2}")
+
+
+def orphan(out: Out, command: Command) -> None:
+    """``orphan``: amount, place: chips of nobody were found; they are kept apart from the tray and paid in."""
+    amount, place = words.whole(command, "amount", 1), words.text(command, "place")
+    if PLACE.fullmatch(place) is None:
+        raise BadCommand("place", place, "name a place of the table, for example bet:3, box:2:trips or floor")
+    words.cash(out, "orphan.found", [person(command)], {"amount": amount, "place": place})
+
+
+def found(out: Out, place: str, amount: int) -> None:
+    """Antennas see chips at the place of nobody, between hands, and nobody has taken them for long."""
+    if out.state.cash.orphans.get(place) != amount:
+        words.cash(out, "orphan.found", [], {"amount": amount, "place": place}, basis="sensor")
+
+
+def adjust(out: Out, command: Command) -> None:
+    """``adjust``: hand, amount, from, to, with: what went to a wrong place in a hand that is final is put right.
+
+    Places: ``seat:3`` ``box:2`` ``tray`` ``drop`` ``rake`` ``tips``. Between hands, with two signatures, one of who may
+    rule, and a reason (I-19: later than that nothing of the hand itself is corrected).
+    """
+    hand, amount = words.text(command, "hand"), words.whole(command, "amount", 1)
+    source, target = _place(out, command, "from"), _place(out, command, "to")
+    finals = out.state.cash.finals
+    if hand not in finals:
+        last = finals[-1] if finals else "none is yet"
+        raise BadCommand("hand", hand, f"name a hand of this session that is final; the last one: {last}")
+    if source == target:
+        raise BadCommand("to", target, "name another place than where the money comes from")
+    if not command.reason:
+        raise BadCommand("reason", "", "say in a few words why: an adjustment is recorded with its reason")
+    if out.state.play is not None:
+        out.breach("adjusted_in_hand", "BLOCK", "stacks are put right between hands only")
+        return
+    have = _has(out, source)
+    if have is not None and have < amount:
+        raise BadCommand("amount", amount, f"{source} has {have}")
+    by, may = words.second(out, command), out.setup.profile.may_rule
+    if len(by) < 2 or not {who["role"] for who in by} & set(may):
+        asked = f"two persons sign an adjustment, one of them {' or '.join(may)}"
+        out.breach("adjustment_by", "BLOCK", asked)
+        return
+    data: Data = {"hand": hand, "amount": amount, "from": source, "to": target, "reason": command.reason}
+    data |= {"refers": {"type": "hand.final"}, "signatures": by}
+    words.cash(out, "adjustment.recorded", by, data, subject=hand)
+
+
+def _place(out: Out, command: Command, name: str) -> str:
+    place = words.text(command, name)
+    kind, _, number = place.partition(":")
+    boxes = out.setup.profile.game == "ultimate"
+    if kind == "seat" and number.isdecimal() and int(number) in out.state.seats and place == f"seat:{int(number)}":
+        return place
+    if kind == "box" and boxes and number.isdecimal() and 1 <= int(number) <= out.setup.seats:
+        return f"box:{int(number)}"
+    if place in ("tray", *BOXES):
+        return place
+    taken = ", ".join(f"seat:{seat}" for seat in sorted(out.state.seats))
+    known = ", ".join(filter(None, (taken, "box:1 and so on" if boxes else "", "tray", *BOXES)))
+    raise BadCommand(name, place, f"use one of {known}")
+
+
+def _has(out: Out, place: str) -> int | None:
+    """What lies at a place by the book; ``None`` where nobody counted it."""
+    if place.startswith("seat:"):
+        return out.state.seats[int(place[5:])].stack
+    if place in BOXES:
+        return out.state.cash.boxes[place]
+    return out.state.floor.tray if place == "tray" else None

@@ -1,0 +1,104 @@
+"""What only surveillance is told (stream ``guard``): chips that are strange, doubled or listed, stacks that shrink.
+
+Chip tags stand in clear here and nowhere else. A place is named, never a culprit, and of one chip it is told once in a
+session. Card tags are no matter of this module: who calls it has told them apart by the registry.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from controller.core import incidents
+from controller.core.facts import Sources
+from controller.core.out import Out, cite
+from drivers.readings import UNREAD
+
+MOST_AT_ONCE = 200
+"""Tags in one record: an event has at most 64 KiB."""
+MOST_STRANGERS = 5000
+"""So many strange chips are told in a session: a box of foreign tags must not fill the ledger."""
+
+
+def unknown(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) -> None:
+    """``chip.unknown``: tags that no registry has lie at a place of chips (I-28). They are worth nothing.
+
+    Where they lie as a stake in a hand, the hand is held until a person has looked.
+    """
+    known = out.setup.chipset
+    strange = [tag for tag in tags if tag not in known.tags and tag not in known.listed]
+    new = _new(out, "chip.unknown", strange)
+    if len(out.state.cash.reported) + len(new) > MOST_STRANGERS:
+        return
+    _tell(out, "chip.unknown", place, "unregistered", new, evidence)
+    hand = out.state.hand
+    if new and hand is not None and place.startswith("bet:"):
+        if any(i.kind == "strange_chip" for i in out.state.incidents.values()):
+            return
+        incidents.open_one(
+            out,
+            "I-28",
+            "strange_chip",
+            "strange_chip",
+            holds="hand",
+            proposed="play_on",
+            alternatives=("void",),
+            seats=(int(place[4:]),),
+            facts={"place": place, "count": len(new)},
+            evidence=evidence,
+        )
+
+
+def listed(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) -> None:
+    """``chip.listed``: chips on the list of those that were stolen or withdrawn (I-29). The table is told nothing."""
+    by_case: dict[str, list[str]] = {}
+    for tag in _new(out, "chip.listed", tags):
+        by_case.setdefault(out.setup.chipset.listed[tag], []).append(tag)
+    for case, some in sorted(by_case.items()):
+        _tell(out, "chip.listed", place, case, some, evidence)
+
+
+def doubled(out: Out, tag: str, place: str, case: str) -> None:
+    """``chip.duplicate``: one chip tag at two places at once; a record names one of them (I-29). Of cards: nothing."""
+    name = f"{tag} {place}"
+    if tag in out.setup.chipset.tags and tag not in out.setup.deck.tags:
+        if f"chip.duplicate {name}" not in out.state.cash.reported:
+            _tell(out, "chip.duplicate", place, case, [tag])
+
+
+def reduced(out: Out, stacks: Iterable[tuple[int, int]], evidence: Sources) -> None:
+    """``stack.reduced``: between hands chips have left a stack without sale, tip or loss (I-26, CM-22)."""
+    for number, counted in stacks:
+        seat = out.state.seats.get(number)
+        booked = None if seat is None else seat.stack
+        if booked is None or counted >= booked:
+            continue
+        place, value = f"stack:{number}", booked - counted
+        if f"stack.reduced {place} {value}" in out.state.cash.reported:
+            continue
+        data = {"place": place, "denomination": None, "value": value, "case": "going_south"}
+        _emit(out, "stack.reduced", data | {"booked": booked, "counted": counted}, evidence)
+
+
+def _new(out: Out, kind: str, tags: Iterable[str]) -> list[str]:
+    told: Collection[str] = out.state.cash.reported
+    return [tag for tag in sorted(tags) if not tag.startswith(UNREAD) and f"{kind} {tag}" not in told]
+
+
+def _tell(out: Out, kind: str, place: str, case: str, tags: Iterable[str], evidence: Sources = ()) -> None:
+    """One record for the chips of one denomination at one place."""
+    worth: Mapping[str, int] = {d.id: d.value for d in out.setup.chipset.denominations}
+    groups: dict[int | None, list[str]] = {}
+    for tag in tags:
+        groups.setdefault(worth.get(out.setup.chipset.tags.get(tag, "")), []).append(tag)
+    for denomination, some in groups.items():
+        for start in range(0, len(some), MOST_AT_ONCE):
+            part = some[start : start + MOST_AT_ONCE]
+            value = None if denomination is None else denomination * len(part)
+            data: dict[str, Any] = {"place": place, "denomination": denomination, "value": value, "case": case}
+            _emit(out, kind, data | {"tags": part}, evidence)
+
+
+def _emit(out: Out, kind: str, data: dict[str, Any], evidence: Sources) -> None:
+    data["basis"] = "sensor"
+    if evidence:
+        data["evidence"] = cite(evidence)
+    out.emit("guard", kind, out.setup.table, data)
