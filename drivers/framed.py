@@ -85,12 +85,17 @@ class Framed(Host, ABC, Generic[F]):
         self._switch_off()
         self._fail(cause)
 
-    def _is_expected(self, model: str, serial: str, firmware: str) -> bool:
-        """Whether this is the device that was configured: then it is up, else it is given up."""
+    def _is_as_configured(self, model: str, serial: str) -> bool:
+        """Whether this is the device that is meant; another one is given up."""
         wrong = self._unexpected({"model": model, "serial": serial})
         if wrong is not None:
             self._fault("protocol", wrong)
             self._give_up("wrong_device")
+        return wrong is None
+
+    def _is_expected(self, model: str, serial: str, firmware: str) -> bool:
+        """Whether this is the device that is meant: then it is up."""
+        if not self._is_as_configured(model, serial):
             return False
         if self._announce:
             self._announce = False

@@ -1,36 +1,39 @@
 """The frames of our smart shoe, version 1. The protocol is this project's own: see docs/shoe-protocol.md."""
 
-import binascii
 from dataclasses import dataclass
 from enum import IntEnum
 
-from drivers.errors import ChecksumError, LocalError, ProtocolError
-from drivers.framing import NOT_A_FRAME, Framer, Noise
+from drivers.errors import ProtocolError
+from drivers.framing import Framer, Noise
+from drivers.kept import (
+    MAX_PAYLOAD,
+    REPEATED,
+    VERSION,
+    KeptFrame,
+    Kind,
+    Trouble,
+    card_code,
+    card_of,
+    decode_texts,
+    encode_texts,
+)
 
-MAGIC = b"FS"
-VERSION = 1
-MAX_PAYLOAD = 256
-HEAD = 11
-TAIL = 2
+__all__ = [
+    "MAX_PAYLOAD",
+    "REPEATED",
+    "VERSION",
+    "Card",
+    "Condition",
+    "Frame",
+    "Hello",
+    "Kind",
+    "Mode",
+    "Status",
+    "framer",
+]
 
-REPEATED = 0x01
-"""Flag: the frame has been sent before."""
 WITHHELD = 0x02
 """Flag of a card: the host has ordered that values are not read."""
-
-
-class Kind(IntEnum):
-    """Frame types. The high bit is set in what the host sends."""
-
-    HELLO = 0x01
-    CARD = 0x02
-    STATUS = 0x03
-    PONG = 0x04
-    START = 0x81
-    ACK = 0x82
-    RESEND = 0x83
-    PING = 0x84
-    STOP = 0x85
 
 
 class Mode(IntEnum):
@@ -41,68 +44,26 @@ class Mode(IntEnum):
     PRESENCE = 2
 
 
-class Condition(IntEnum):
-    """Troubles of the shoe; the bit of a condition in HELLO is ``1 << (number - 1)``."""
+class Condition(Trouble):
+    """Troubles of the shoe."""
 
     JAM = 1
     LID = 2
     EMPTY = 3
     FULL = 4
 
-    @property
-    def bit(self) -> int:
-        """Its bit in HELLO."""
-        return 1 << (self.value - 1)
 
+class Frame(KeptFrame):
+    """One frame between shoe and host."""
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame. ``sequence`` is 0 in frames that are not kept; ``version`` is the speaker's."""
-
-    kind: int
-    payload: bytes = b""
-    sequence: int = 0
-    flags: int = 0
-    version: int = VERSION
-
-    def encode(self) -> bytes:
-        """The bytes on the wire. Raises ``LocalError`` for a payload that is too long."""
-        if len(self.payload) > MAX_PAYLOAD:
-            raise LocalError(f"shoe payload of {len(self.payload)} bytes: at most {MAX_PAYLOAD}")
-        head = MAGIC + bytes((self.version, self.kind, self.flags)) + self.sequence.to_bytes(4, "big")
-        body = head + len(self.payload).to_bytes(2, "big") + self.payload
-        return body + binascii.crc_hqx(body, 0xFFFF).to_bytes(2, "big")
-
-    @classmethod
-    def decode(cls, frame: bytes) -> "Frame":
-        """Raises ``ChecksumError``, or ``ProtocolError`` for a wrong head or length."""
-        if len(frame) < HEAD + TAIL or frame[:2] != MAGIC or _size(frame) != len(frame):
-            raise ProtocolError(f"shoe frame of {len(frame)} bytes does not have the head of one")
-        if binascii.crc_hqx(frame[:-TAIL], 0xFFFF) != int.from_bytes(frame[-TAIL:], "big"):
-            raise ChecksumError(f"shoe checksum wrong in a frame of {len(frame)} bytes")
-        return cls(frame[3], frame[HEAD:-TAIL], int.from_bytes(frame[5:9], "big"), frame[4], frame[2])
-
-
-def _size(head: bytes | bytearray) -> int:
-    return HEAD + int.from_bytes(head[9:11], "big") + TAIL
-
-
-def _measure(buffer: bytearray) -> int | None:
-    if buffer[: len(MAGIC)] != MAGIC[: len(buffer)]:
-        return NOT_A_FRAME
-    if len(buffer) < HEAD:
-        return None
-    size = _size(buffer)
-    return size if size <= HEAD + MAX_PAYLOAD + TAIL else NOT_A_FRAME
+    __slots__ = ()
+    MAGIC = b"FS"
+    DEVICE = "shoe"
 
 
 def framer(noise: Noise | None = None) -> Framer[Frame]:
-    """The parser of either side. It takes frames of any version, so that a wrong one can be named."""
-    return Framer(_measure, Frame.decode, noise)
-
-
-_RANKS = "23456789TJQKA"
-_SUITS = "cdhs"
+    """The parser of either side."""
+    return Framer(Frame.measure, Frame.decode, noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,23 +75,18 @@ class Card:
     tag: str | None = None
 
     def encode(self) -> bytes:
-        """Rank nibble 2..14, suit nibble 1..4 (clubs, diamonds, hearts, spades); 0 where not known."""
-        code = 0
-        if self.card is not None:
-            code = (_RANKS.index(self.card[0]) + 2) << 4 | (_SUITS.index(self.card[1]) + 1)
+        """Card, confidence, and the tag after its length."""
         tag = bytes.fromhex(self.tag) if self.tag is not None else b""
-        return bytes((code, self.confidence, len(tag))) + tag
+        return bytes((card_code(self.card), self.confidence, len(tag))) + tag
 
     @classmethod
     def decode(cls, payload: bytes) -> "Card":
         """Raises ``ProtocolError`` where the payload names no card of a deck, or has a wrong length."""
         if len(payload) < 3 or len(payload) != 3 + payload[2]:
             raise ProtocolError(f"card payload of {len(payload)} bytes has a wrong length")
-        rank, suit = payload[0] >> 4, payload[0] & 0x0F
-        if rank == 1 or rank > 14 or suit > 4 or payload[1] > 100:
-            raise ProtocolError("card payload names no card of a deck or no confidence from 0 to 100")
-        card = _RANKS[rank - 2] + _SUITS[suit - 1] if rank and suit else None
-        return cls(card, payload[1], payload[3:].hex().upper() or None)
+        if payload[1] > 100:
+            raise ProtocolError("card payload names no confidence from 0 to 100")
+        return cls(card_of(payload[0]), payload[1], payload[3:].hex().upper() or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +129,12 @@ class Hello:
     def encode(self) -> bytes:
         """Numbers, then three texts, each after its length."""
         head = self.boot.to_bytes(4, "big") + self.memory.to_bytes(2, "big") + self.oldest.to_bytes(4, "big")
-        out = bytearray(head + bytes((self.conditions, self.mode)))
-        for text in (self.model, self.serial, self.firmware):
-            raw = text.encode("ascii")
-            out += bytes((len(raw),)) + raw
-        return bytes(out)
+        return head + bytes((self.conditions, self.mode)) + encode_texts(self.model, self.serial, self.firmware)
 
     @classmethod
     def decode(cls, payload: bytes) -> "Hello":
         """Raises ``ProtocolError`` for a wrong length or a text that is not printable ASCII."""
-        texts: list[str] = []
-        at = 12
-        for _ in range(3):
-            size = payload[at] if at < len(payload) else -1
-            raw = payload[at + 1 : at + 1 + size]
-            if size < 0 or len(raw) != size or not all(0x20 <= byte < 0x7F for byte in raw):
-                raise ProtocolError("hello payload is too short or its texts are not printable ASCII")
-            texts.append(raw.decode("ascii"))
-            at += 1 + size
+        texts = decode_texts(payload, 12, 3)
         return cls(
             int.from_bytes(payload[:4], "big"),
             int.from_bytes(payload[4:6], "big"),
