@@ -211,9 +211,7 @@ class _Reader:
             socket=_socket(read.socket, self.path.parent, state, read.table),
             broker=_broker(read.broker, self.path.parent) if read.broker else None,
             devices=tuple(
-                DeviceSettings(
-                    name, device.driver, device.uri, _options(device, read), MappingProxyType(device.expect)
-                )
+                DeviceSettings(name, device.driver, device.uri, _options(device, read), MappingProxyType(device.expect))
                 for name, device in read.devices.items()
             ),
             seed=read.seed,
@@ -236,9 +234,16 @@ def _info(name: str, device: DeviceFile) -> DeviceInfo:
     return DeviceInfo(name, device.driver, MappingProxyType(dict(device.channels)), kind)
 
 
+FACES = ("board", "seat:")
+"""Places where a card that lies face up is open; elsewhere a face is nobody's business."""
+
+
 def _options(device: DeviceFile, read: TableFile) -> Mapping[str, Any]:
-    """A device's options. Our shoe is told itself not to read closed cards: their values never leave it."""
-    told = {"closed_cards": read.closed_cards} if device.driver == "shoe" else {}
+    """A device's options. Our shoe and camera are told themselves not to read closed cards: these never leave them."""
+    told: dict[str, Any] = {"closed_cards": read.closed_cards} if device.driver == "shoe" else {}
+    if device.driver == "camera" and read.closed_cards == "unread":
+        hidden = {int(region) for region, place in device.channels.items() if not place.startswith(FACES)}
+        told = {"unread": sorted(hidden.union(device.options.get("unread", ())))}
     return MappingProxyType({**device.options, **told})
 
 

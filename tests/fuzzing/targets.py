@@ -26,6 +26,7 @@ from drivers.framing import Framer
 from drivers.keypad import decode_report
 from drivers.readings import (
     CardSeen,
+    CardSighted,
     DeviceCleared,
     DeviceConflict,
     DeviceFault,
@@ -38,7 +39,7 @@ from drivers.readings import (
 )
 from simulators.hardware.device import Device
 from simulators.host import MODELS
-from tests.felt import WALL, setup
+from tests.felt import DEVICES, WALL, setup
 from tests.virtual_wire import VirtualWire
 
 Target = Callable[[bytes], None]
@@ -177,20 +178,28 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         at += size
 
 
+REGIONS = {"0": "shoe", "1": "seat:1", "2": "seat:2", "3": "board", "4": "muck"}
+
+
 def _setup(kind: str) -> Setup:
     if kind == "shoe":
-        return setup()
+        return setup(devices=(*DEVICES, DeviceInfo("cam0", "camera", REGIONS, "camera")))
     chips = Chipset("t", (Denomination("c", 100),), {f"C{number}": "c" for number in range(16)})
     deck = Deck(
         "d1", {f"D{number}": card for number, card in enumerate(["As", "Kd", "7c", "2h", "Td", "9s", "3c", "4d"])}
     )
     places = {str(number): place for number, place in enumerate(PLACES)}
-    devices = (DeviceInfo("r", "feig", places), DeviceInfo("keys0", "keypad", {}, "keypad"))
+    devices = (
+        DeviceInfo("r", "feig", places),
+        DeviceInfo("keys0", "keypad", {}, "keypad"),
+        DeviceInfo("cam0", "camera", REGIONS, "camera"),
+    )
     made = setup()
     return Setup("zg1", "t07", "rfid", 2, made.profile, made.limits, chips, deck, devices, test=True)
 
 
 KEYS = ("HAND", "FOLD", "CHECK", "CALL", "ENTER", "SHOW", "DONE", "UNDO", "ALL_IN", "1", "2", "5", "0", "CLEAR")
+DEVICE_NAMES = ("r", "keys0", "shoe0", "cam0")
 CARDS = ("As", "Kd", "7c", "2h", "Td", None)
 
 
@@ -200,7 +209,7 @@ def _readings(data: bytes) -> Iterator[tuple[Reading, int]]:
         what, which, more, passed = data[4 * number : 4 * number + 4]
         count = number + 1
         reading: Reading
-        match what % 9:
+        match what % 10:
             case 0 | 1:
                 reading = KeyPressed("keys0", count, KEYS[which % len(KEYS)])
             case 2:
@@ -211,9 +220,13 @@ def _readings(data: bytes) -> Iterator[tuple[Reading, int]]:
                 tags = frozenset(f"{'CD'[bit % 2]}{(which + bit) % 16}" for bit in range(more % 6))
                 reading = TagsSeen("r", count, str(which % len(PLACES)), tags, complete=more < 200)
             case 6:
-                reading = DeviceLost(("r", "keys0", "shoe0")[which % 3], count, "unplugged", "p")
+                reading = DeviceLost(DEVICE_NAMES[which % 4], count, "unplugged", "p")
             case 7:
-                reading = DeviceUp(("r", "keys0", "shoe0")[which % 3], count, "feig", "m", "s", "f", "p")
+                reading = DeviceUp(DEVICE_NAMES[which % 4], count, "feig", "m", "s", "f", "p")
+            case 8:
+                card, region, face = CARDS[which % len(CARDS)], str(more % 6), ("up", "down")[what // 10 % 2]
+                here, before = which % 7 > 0, which % 11 == 0
+                reading = CardSighted("cam0", count, region, which % 16, card, face, more % 101, here, before, count)
             case _:
                 conflict = DeviceConflict("r", count, f"C{which % 16}", (str(which % 11), str(more % 11)))
                 fault = DeviceFault("r", count, ("noise", "reset", "overflow", "rf")[which % 4])

@@ -335,6 +335,20 @@ channels = { "1" = "seat:1", "2" = "board" }
     assert "already watched by devices.cam0" in faults(config)["devices.cam1.channels.1"]
 
 
+def test_a_camera_is_told_where_it_may_not_read_faces(config: Path) -> None:
+    camera = """
+[devices.cam0]
+driver = "camera"
+uri = "tcp://192.0.2.1:7300"
+channels = { "1" = "seat:1", "2" = "board", "3" = "shoe", "4" = "burn" }
+options = { unread = [9] }
+"""
+    config.write_text(config.read_text() + camera)
+    assert settings.load(config).devices[-1].options["unread"] == [9]
+    edit(config, "schema = 1", 'schema = 1\nclosed_cards = "unread"')
+    assert settings.load(config).devices[-1].options["unread"] == [3, 4, 9]
+
+
 def test_no_message_shows_an_expression_that_only_a_programmer_reads(config: Path) -> None:
     edit(config, 'site = "zg1"', 'site = "Z/1"\nutc_offset = "1"\ngaming_day_starts = "25:00"')
     edit(config, "[limits]", '[currency]\ncode = "eur"\nexponent = 2.5\n[limits]')
