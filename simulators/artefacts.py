@@ -10,8 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 from controller.software import software
-from simulators import faulted
-from simulators.faults import KINDS
+from simulators import coverage, faulted
 from simulators.verdict import Case, exit_code
 
 TAGS = {"failed": "failure", "error": "error", "wrong": "error", "skipped": "skipped"}
@@ -60,19 +59,12 @@ def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
 
 def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
     """Write everything as one JSON document, with what was covered by the events really seen."""
-    breaches = sorted({code for case in cases for code in case.breaches})
-    incidents = sorted({code for case in cases for code in case.incidents})
     struck = {case.fault for case in cases if case.fault}
     document: dict[str, Any] = {
         "exit": int(exit_code(cases)),
         "properties": dict(about),
         "cases": [case.as_json() | {"again": case.command} for case in cases],
-        "covered": {
-            "rules": breaches,
-            "incidents": incidents,
-            "faults": sorted(struck),
-            "faults_never": [kind for kind in KINDS if kind not in struck],
-        },
+        "coverage": coverage.as_json(cases),
     }
     if struck:
         document["faults"] = faulted.as_json(cases)

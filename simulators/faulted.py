@@ -1,8 +1,8 @@
 """Hands with a seeded fault: none may be silently wrong, and holding everything would be a failure too.
 
 Each hand that is struck gets one fault of one kind on one device, at one moment; the dealer does what people do: waits
-for a device that is dark, and plays on. What is lost on a link is what its protocol must make good, so every hold
-counts as one that need not have been.
+for a device that is dark, and plays on. What is lost on a link is what its protocol must make good, so a hold need not
+have been, unless the fault has hidden so much that nobody could tell from before and after what came first.
 """
 
 import random
@@ -15,8 +15,23 @@ from controller.core.rules.breaches import ids
 from simulators import invariants, playing, verdict
 from simulators.errors import ScriptError
 from simulators.faults import CHANGES, KINDS, OF_CLOCKS
+from simulators.judge import MS
 from simulators.plan import Plan
-from simulators.scripts.acts import Act, Attest, DeviceAct, Script
+from simulators.scripts.acts import (
+    Act,
+    Attest,
+    Declare,
+    DeviceAct,
+    Finish,
+    Muck,
+    Push,
+    Return,
+    Script,
+    Show,
+    Slide,
+    Stake,
+    Sweep,
+)
 from simulators.seen import Seen
 from simulators.through.stage import Stage
 from simulators.verdict import Case
@@ -26,7 +41,18 @@ HELD_PCT = 10
 OF_KEYS = ("delay", "deaf", "unplug")
 """A key's report is one USB packet: the bus itself checks and repeats it, so it comes whole, late or not at all."""
 SHORT_MS, LONG_MS = 300, 3000
-FATES = ("right", "held", "waits", "silently wrong")
+NEEDED, NEEDLESS = "held and needed", "held and not needed"
+FATES = ("right", NEEDED, NEEDLESS, "waits", "silently wrong")
+HIDES = 2
+"""One act that a device has missed shows in what lies there afterwards; the order of two does not."""
+TOUCHES: Mapping[str, tuple[type, ...]] = {
+    "shoe": (Slide,),
+    "keys": (Attest, Declare, Show, Muck, Finish),
+    "cards": (Slide, Muck, Finish),
+    "bets": (Stake, Sweep, Return, Push),
+    "stacks": (Stake, Return, Push),
+}
+"""Which acts a device would see, by the beginning of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +62,10 @@ class Faults:
     seed: int
     rate: float = 1.0
     kinds: tuple[str, ...] = KINDS
+
+    def __str__(self) -> str:
+        kinds = "" if self.kinds == KINDS else f",kinds={'+'.join(self.kinds)}"
+        return f"seed={self.seed},rate={self.rate:g}{kinds}"
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -93,20 +123,23 @@ def play_hand(
 ) -> None:
     """Play a recorded hand with a fault in it, and say what became of it."""
     dealer = plan.dealer()
+    hidden, until = 0, 0
     case.fault = struck.kind
     case.notes.append(str(struck))
     for number, act in enumerate(acts):
         stage.pause(dealer.pause())
         if number == struck.act:
             _strike(struck, stage)
+            until = stage.now + round(struck.ms * MS / stage.speed)
         stage.until(lambda: not _dark(stage.seen), playing.ANSWER_MS)
+        hidden += stage.now < until and isinstance(act, TOUCHES.get(struck.device.rstrip("0123456789"), ()))
         stage.perform(act)
         if isinstance(act, Attest) and plan.reads == "field":
             playing.until_attested(stage)
     stage.until(lambda: playing.told(stage, "hand.closed", "hand.voided"), playing.ANSWER_MS)
     playing.close_table(plan, stage)
     case.lines += stage.end()
-    _judge(script, departed, plan, stage, case)
+    _judge(script, departed, plan, stage, case, hidden)
 
 
 def _strike(struck: Struck, stage: Stage) -> None:
@@ -136,7 +169,7 @@ def _dark(seen: Sequence[Seen]) -> set[str]:
     return lost
 
 
-def _judge(script: Script, departed: bool, plan: Plan, stage: Stage, case: Case) -> None:
+def _judge(script: Script, departed: bool, plan: Plan, stage: Stage, case: Case, hidden: int) -> None:
     seen = stage.seen
     verdict.count(case, seen)
     case.compared = not departed
@@ -149,7 +182,7 @@ def _judge(script: Script, departed: bool, plan: Plan, stage: Stage, case: Case)
     wrong = invariants.broken(bodies, whole=stage.whole) + invariants.after_final(seen)
     case.notes += [f"incident {code} held" for code in held]
     if held:
-        case.fate = "held"
+        case.fate = NEEDED if hidden >= HIDES else NEEDLESS
     elif not closed:
         case.fate = "waits"
         case.notes += differences
@@ -170,7 +203,7 @@ def struck_of(cases: Sequence[Case]) -> list[Case]:
 def within_budget(cases: Sequence[Case]) -> bool:
     """Whether no more hands were held, or left waiting, than may be."""
     struck = struck_of(cases)
-    needless = sum(case.fate in ("held", "waits") for case in struck)
+    needless = sum(case.fate in (NEEDLESS, "waits") for case in struck)
     return needless * 100 <= HELD_PCT * len(struck)
 
 
@@ -181,7 +214,7 @@ def summary(cases: Sequence[Case]) -> Iterator[str]:
         return
     total = Counter(case.fate for case in struck)
     parts = ", ".join(f"{total[fate]} {fate}" for fate in FATES)
-    needless = 100 * (total["held"] + total["waits"]) / len(struck)
+    needless = 100 * (total[NEEDLESS] + total["waits"]) / len(struck)
     budget = f"{needless:.1f} % held that need not be ({HELD_PCT} % allowed)"
     yield f"{len(struck)} hands were struck by a fault: {parts}; {budget}"
     for kind in KINDS:
@@ -196,6 +229,7 @@ def as_json(cases: Sequence[Case]) -> dict[str, Any]:
     kinds = {kind: dict(Counter(case.fate for case in struck if case.fault == kind)) for kind in KINDS}
     return {
         "struck": len(struck),
+        "fates": {fate: sum(case.fate == fate for case in struck) for fate in FATES},
         "kinds": {kind: fates for kind, fates in kinds.items() if fates},
         "within_budget": within_budget(cases),
     }

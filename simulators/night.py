@@ -20,7 +20,9 @@ PER_1000 = {
     "false_breaches_per_1000_hands": "needless_breaches",
 }
 TOTALS = {"wrong_results": "wrong", "lost_or_changed_events": "changed", "leaks": "leaked"}
-ELSEWHERE = "make soak measures it: leave it out"
+MEMORY = "memory_growth_kb_per_1000_hands"
+LEAST_HANDS = 1000
+"""Over fewer hands in one process, what an allocator keeps hides any growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,7 @@ def read(path: Path) -> Night:
     repeat = top.number("repeat", 1, 1)
     seed = str(top.take("shuffle_seed", (str, int), ""))
     budget = top.section("budget")
-    limits = _limits(budget, (*PER_1000, *TOTALS, "seconds_added_per_hand_p50"))
-    budget.refuse({"memory_growth_kb_per_1000_hands": ELSEWHERE})
+    limits = _limits(budget, (*PER_1000, *TOTALS, "seconds_added_per_hand_p50", MEMORY))
     keys = budget.section("keys_per_hand_p50")
     per_table = {table: keys.number(table) for table in ("shoe", "rfid") if table in keys}
     keys.done()
@@ -76,10 +77,11 @@ def shuffled(night: Night, cases: int) -> list[int]:
 
 def over(night: Night, cases: Sequence[Case]) -> list[str]:
     """The budgets that were broken, a line each; flaky cases first."""
-    return [*_flaky(cases), *_broken(night, [case for case in cases if case.outcome in ("passed", "failed")])]
+    return [*flaky(cases), *_broken(night, [case for case in cases if case.outcome in ("passed", "failed")])]
 
 
-def _flaky(cases: Sequence[Case]) -> Iterator[str]:
+def flaky(cases: Sequence[Case]) -> Iterator[str]:
+    """Cases that did not end the same every time they were played, a line each."""
     outcomes: dict[str, Counter[str]] = {}
     for case in cases:
         outcomes.setdefault(case.name, Counter()).update([case.outcome])
@@ -105,11 +107,43 @@ def _broken(night: Night, played: Sequence[Case]) -> Iterator[str]:
     waits = [case.added_ms / 1000 for case in sound if case.hands == 1]
     if "seconds_added_per_hand_p50" in night.limits and waits:
         yield from _above(night, "seconds_added_per_hand_p50", median(waits), "")
+    for kb, hands_played in growth(played):
+        yield from _above(night, MEMORY, kb, f"over {hands_played} hands in one process")
     struck = [case for case in played if case.faulted]
     yield from _above(night, "silently_wrong", sum(bool(case.wrong) and not case.incidents for case in struck), "")
     if struck:
         held = sum(bool(case.needless_holds) for case in struck)
         yield from _above(night, "held_that_need_not_be_pct", 100 * held / len(struck), f"{held} of {len(struck)}")
+
+
+def growth(played: Sequence[Case]) -> Iterator[tuple[float, int]]:
+    """Of each process that played enough hands: by how many kB its memory grew per 1000 hands, and over how many.
+
+    The first quarter of the hands fills caches and counts for nothing.
+    """
+    by_process: dict[int, list[Case]] = {}
+    for case in played:
+        if case.memory_kb:
+            by_process.setdefault(case.process, []).append(case)
+    for cases in by_process.values():
+        total = sum(case.hands for case in cases)
+        if total < LEAST_HANDS:
+            continue
+        quarters: list[list[int]] = [[], [], [], []]
+        hands = 0
+        for case in cases:
+            quarters[min(3, 4 * hands // total)].append(case.memory_kb)
+            hands += case.hands
+        if quarters[1] and quarters[3]:
+            yield (median(quarters[3]) - median(quarters[1])) * 1000 / (total / 2), total
+
+
+def unmeasured(night: Night, cases: Sequence[Case]) -> list[str]:
+    """Budgets that these cases could not be held to, with the reason."""
+    if MEMORY not in night.limits or any(True for _ in growth(cases)):
+        return []
+    most = sum(case.hands for case in cases)
+    return [f"{MEMORY}: not measured: {most} hands were played, {LEAST_HANDS} in one process are needed"]
 
 
 def _above(night: Night, budget: str, value: float, detail: str) -> Iterator[str]:

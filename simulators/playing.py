@@ -8,7 +8,7 @@ from typing import Any
 
 from controller.core.rules.breaches import ids
 from controller.core.rules.profile import Profile
-from simulators import ending, invariants, judge, verdict
+from simulators import ending, golden, invariants, judge, verdict
 from simulators.dealer import Dealer, keys_of
 from simulators.dealer_rfid import keys_at
 from simulators.errors import ProductFailure
@@ -131,13 +131,18 @@ def always(stage: Stage) -> list[str]:
 class ScenarioRun:
     """One scenario on one stage. ``kills``: the daemon is killed after some of the steps and started again."""
 
-    def __init__(self, scenario: Scenario, plan: Plan, stage: Stage, *, kills: bool = False) -> None:
+    def __init__(
+        self, scenario: Scenario, plan: Plan, stage: Stage, *, kills: bool = False, through: str = "virtual"
+    ) -> None:
+        self.through = through
         self.scenario = scenario
         self.plan = plan
         self.stage = stage
         self.dealer = Dealer(plan.stakes.unit, plan.seed, plan.pace)
         self.performed: dict[str, Performed] = {}
         self.lines: list[str] = []
+        self.struck: list[str] = []
+        """The kinds of fault that devices had so far."""
         self.began = stage.now
         steps = range(1, len(scenario.steps))
         dice = random.Random(f"kills/{plan.seed}")
@@ -179,8 +184,10 @@ class ScenarioRun:
         keys = keys_at if self.plan.kind == "rfid" else keys_of
         case.keys += sum(len(keys(act, self.plan.stakes.unit)) for step in scenario.steps for act in step.acts)
         case.lines += self.lines
+        case.shown.update(self.struck)
         case.lines += judge.judge(seen, self.performed, self._expects(), scenario.nevers, self.began)
         case.lines += [*final, *unexpected, *changed]
+        case.lines += golden.differences(scenario, seen, self.through)
 
     def _expects(self) -> list[Expect]:
         """What the scenario expects; the kills of a sweep are not its own, so their recoveries come on top."""
@@ -231,6 +238,8 @@ class ScenarioRun:
                 expects = [e for e in self.scenario.expects if e.after is None or e.after in self.performed]
                 self.lines += judge.judge(stage.seen, self.performed, expects, (), self.began)
             stage.perform(act)
+            if isinstance(act, DeviceAct):
+                self.struck.append(str(act.args.get("kind", act.what)))
         self.performed[step.id] = Performed(began, stage.now)
 
     def _wait_for(self, step: Step) -> None:

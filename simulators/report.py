@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from simulators import faulted
+from simulators import coverage, faulted
 from simulators.verdict import Case, exit_code
 
 ALL_BELOW = 40
@@ -67,6 +67,7 @@ def summary(cases: Sequence[Case]) -> Iterator[str]:
                 f"{code} in {in_cases[code]} hands ({n} times)" for code, n in sorted(total.items())
             )
     yield from faulted.summary(cases)
+    yield coverage.summary(cases)
     apart = [case.name for case in cases if not case.compared]
     if apart:
         yield f"not compared, because the rules refused what the record says: {', '.join(apart)}"

@@ -1,11 +1,15 @@
 """What a rehearsal saw: every event the table gave out, in order, with the rig's own time of arrival."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from controller.core.records import Record
+
+RULE = re.compile(r"(?:HR|BG|RS|LT|CM)-(?:A?\d+[a-z]?|\d+\.\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,17 @@ def of_body(body: bytes, at: int) -> Seen:
     """An event as it was published."""
     event = json.loads(body)
     return Seen(at, event["source"].rpartition("/")[2], event["type"], event["data"], body, event["id"])
+
+
+def rules_and_incidents(events: Iterable[Seen]) -> Counter[str]:
+    """The rules that events name and the incidents that they open, and how often."""
+    found: Counter[str] = Counter()
+    for event in events:
+        data = event.data
+        found.update(rule for rule in (*data.get("rules", ()), data.get("read_as") or "") if RULE.fullmatch(rule))
+        if event.type == "incident.opened":
+            found[data["code"]] += 1
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any, Literal
 
 from simulators.scripts.acts import Script
-from simulators.seen import HandSeen, Seen, hand_seen, hands
+from simulators.seen import HandSeen, Seen, hand_seen, hands, rules_and_incidents
 
 Outcome = Literal["passed", "failed", "skipped", "wrong", "error"]
 
@@ -54,6 +54,18 @@ class Case:
     """How long the table still needed, by its own clock, when everything had been done until the hand was closed."""
     answers_ms: list[int] = field(default_factory=list)
     """How long the table took to answer, by its own clock, where the scenario asks for its latency."""
+    covers: tuple[str, ...] = ()
+    """Rules, incidents, kinds of fault and events that its scenario says it covers."""
+    shown: Counter[str] = field(default_factory=Counter)
+    """Rules and incidents that events have named, and how often."""
+    reconnects: int = 0
+    """How often a device was lost."""
+    resyncs: int = 0
+    """How often a link had to find the next frame again, where a device was called faulty for it."""
+    process: int = 0
+    """The process that played it, and """
+    memory_kb: int = 0
+    """how much memory that had when the case was over."""
     fault: str = ""
     """The kind of fault that struck the hand, and """
     fate: str = ""
@@ -97,6 +109,11 @@ def count(case: Case, events: Sequence[Seen]) -> None:
             case.breaches.update([named(event)])
         elif event.type == "incident.opened":
             case.incidents.update([event.data["code"]])
+        elif event.type == "device.lost":
+            case.reconnects += 1
+        elif event.type == "device.fault":
+            case.resyncs += event.data["counts"]["resync"] if "counts" in event.data else 0
+    case.shown += rules_and_incidents(events)
     case.hands = len(hands(events))
     case.events = len(events)
 

@@ -24,7 +24,6 @@ from simulators.scripts.steps import ACTS, Expand, Span, Step, read_span, read_s
 from simulators.scripts.variants import Pick
 
 STAKES = ("blinds", "ante", "ante_kind", "currency", "exponent")
-LATER = "not done by this rig yet: leave it out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +76,10 @@ class Scenario:
     """Chips in the tray by value when the table is opened."""
     tray_change: int | None = None
     """What the steps move into the tray, less what they move out; ``None`` where that is not added up."""
+    golden: str = ""
+    """The folder beside the file where the accepted events of each case lie; empty where they are not compared."""
+    label: str = ""
+    """What reports add to the name of the file for this case."""
     tolerated: tuple[str, ...] = ()
     """Events that a variant does not rule out and does not expect either."""
 
@@ -94,7 +97,6 @@ def load(path: Path, pick: Pick | None = None) -> Scenario:
     whole = strict.read(path)
     if whole.take("schema", int) != 1:
         raise whole.wrong("schema", whole.data["schema"], "this rig reads schema 1")
-    whole.refuse({"golden": LATER})
     known = variants.picks(whole)
     pick = known[0] if pick is None else pick
     table = pick.table or known[0].table or "shoe"
@@ -134,6 +136,8 @@ def load(path: Path, pick: Pick | None = None) -> Scenario:
         killed=pick.killed,
         tray=opening.tray,
         tray_change=tray_change,
+        golden=top.text("golden", ""),
+        label=pick.label,
         tolerated=top.texts("tolerated") if pick.variant else (),
     )
     top.done()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simulators import faulted
-from simulators.faulted import FATES, Faults
+from simulators.faulted import FATES, NEEDLESS, Faults
 from simulators.faults import KINDS
 from simulators.rehearse import Ask, find, play
 from simulators.verdict import Case, Exit
@@ -87,7 +87,7 @@ def test_the_report_counts_all(shared: Path) -> None:
 
 
 def test_too_many_holds_break_the_budget_and_no_case() -> None:
-    cases = [Case(f"c{n}", "passed", fault="drop", fate="held" if n < 2 else "right") for n in range(10)]
+    cases = [Case(f"c{n}", "passed", fault="drop", fate=NEEDLESS if n < 2 else "right") for n in range(10)]
     assert not faulted.within_budget(cases)
     assert not faulted.within_budget(cases[1:])
     assert any("20.0 %" in line for line in faulted.summary(cases))
