@@ -95,6 +95,10 @@ def test_hands_of_a_table_with_antennas_give_nothing_away(block: int) -> None:
         hold(rfid(seed), seed)
 
 
+def test_cards_of_several_seats_that_leave_one_place_together_are_told_by_seat_and_not_by_card() -> None:
+    hold(rfid(1231), 1231)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("block", range(6))

@@ -55,7 +55,7 @@ class Doubles:
         self._last[channel] = tags
         if tags == before:
             return []
-        for tag in tags - before:
+        for tag in sorted(tags - before, key=lambda tag: (self._owners.get(tag, []), tag)):
             if tag in self._known:
                 owners = self._owners.setdefault(tag, [])
                 for other in owners:

@@ -15,9 +15,11 @@ Told = tuple[int, Fact]
 
 
 def turn(hand: Hand | None, seat: int) -> int:
-    """How many seats act before this one, from the seat whose turn it is."""
-    if hand is None or hand.to_act is None or seat not in hand.order or hand.to_act not in hand.order:
+    """How many seats act before this one, from the seat whose turn it is; from the first, where it is nobody's."""
+    if hand is None or seat not in hand.order:
         return 0
+    if hand.to_act not in hand.order:
+        return hand.order.index(seat)
     return (hand.order.index(seat) - hand.order.index(hand.to_act)) % len(hand.order)
 
 

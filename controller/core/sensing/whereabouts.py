@@ -59,7 +59,7 @@ class Whereabouts:
         if self._missed:
             for name in self._missed & resting & present:
                 self._found(name)
-        for name in sorted(present - resting):
+        for name in sorted(present - resting, key=self._came_from):
             self._sighted(name, place, at)
         for name in [name for name in present & resting if self.tags[name].coming is not None]:
             self._give_up(name)  # seen elsewhere for a moment, and it lies where it lay
@@ -77,6 +77,14 @@ class Whereabouts:
             tag.coming_misses += 1
             if tag.coming_misses >= STRIKES:
                 self._give_up(name)  # it only passed by: a staging read
+
+    def _came_from(self, name: str) -> tuple[str, int, str]:
+        """The order of what one inventory shows at once: by where it lay, and since when. A tag's own name comes last.
+
+        Else whoever knows a deck's tags could read off the order in which seats fold whose card is which.
+        """
+        tag = self.tags.get(name)
+        return ("", 0, name) if tag is None else (tag.place or "", tag.order, name)
 
     def _found(self, name: str) -> None:
         tag = self.tags[name]
@@ -117,7 +125,7 @@ class Whereabouts:
                 assert tag.coming is not None
                 if at - tag.since >= self.debounce_ns:
                     moves.append((tag.order, Move(name, tag.place, tag.coming, tag.since)))
-        for name in sorted(self._missed):
+        for name in sorted(self._missed, key=self._came_from):
             tag = self.tags[name]
             if tag.coming is None and self._gone(name, tag, at):
                 self._arrivals += 1
