@@ -47,6 +47,7 @@ from controller.core.rules import (
 )
 from controller.core.rules.betting import Bounds
 from controller.core.rules.due import Due
+from controller.core.rules.refusing import refuse
 from controller.core.rules.ultimate import judge as ultimate
 from controller.core.rules.ultimate import start
 from controller.core.setup import Setup
@@ -161,7 +162,7 @@ class Session:
             case Called():
                 incidents.called(out, fact)
             case Refused():
-                showdown.refuse(out, fact.tried, fact.seat, fact.why, fact.evidence)
+                refuse(out, fact.tried, fact.seat, fact.why, fact.evidence)
             case TrayCounted():
                 system.tray(out, fact)
 
@@ -191,7 +192,7 @@ class Session:
         held = self.state.held
         if held is not None and self.state.hand is not None:
             why = f"incident {held.id} has to be ruled first"
-            showdown.refuse(self.out, "done", None, why, fact.evidence)
+            refuse(self.out, "done", None, why, fact.evidence)
             return
         hand = self.state.hand
         paying.finished(self.out, fact)

@@ -6,7 +6,7 @@ from controller.core.facts import CardCame, CardDoubtful
 from controller.core.floor import button
 from controller.core.floor.words import Data
 from controller.core.out import Out, cite
-from controller.core.rules import showdown
+from controller.core.rules.refusing import refuse
 
 
 def due(out: Out) -> bool:
@@ -33,7 +33,7 @@ def dealt(out: Out, so_far: Mapping[int, CardCame], fact: CardCame | CardDoubtfu
             why = "two players are needed for the draw"
         elif out.setup.unread:
             why = "no card is read here: say what was drawn (feltd button --draw 1=7h 4=3s)"
-        showdown.refuse(out, "draw", None, why, fact.evidence)
+        refuse(out, "draw", None, why, fact.evidence)
         return {}
     assert isinstance(fact, CardCame)
     cards[next(number for number in players if number not in cards)] = fact

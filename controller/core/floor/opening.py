@@ -9,7 +9,7 @@ from controller.core.floor.evolve import carried as floor_carried
 from controller.core.floor.words import Data, person
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import showdown, starting
+from controller.core.rules import raking, showdown, starting
 from controller.core.rules.profile import Rake
 from controller.core.rules.ultimate import opening as ultimate
 
@@ -55,7 +55,7 @@ def open_table(out: Out, command: Command) -> None:
             "raise_cap": profile.raise_cap,
             "buy_in": buy_in | {"exact": low is not None and low == high},
         },
-        "rake": _rake(profile.rake or showdown.NO_RAKE),
+        "rake": _rake(profile.rake or raking.NO_RAKE),
         "seats": setup.seats,
         "chipset": {
             "id": setup.chipset.id,

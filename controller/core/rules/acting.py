@@ -5,7 +5,7 @@ from typing import Any
 
 from controller.core.facts import Basis, Declared, Kind, Sources, StakePlaced
 from controller.core.out import Out
-from controller.core.rules import betting, dealing, sentences, showdown
+from controller.core.rules import betting, dealing, refusing, sentences, showdown
 from controller.core.rules.betting import Bounds
 from controller.core.state import Hand
 
@@ -140,7 +140,7 @@ def undo(out: Out, evidence: Sources) -> None:
     hand = out.state.hand
     before = None if hand is None else hand.earlier()
     if hand is None or before is None:
-        showdown.refuse(out, "undo", None, "nothing can be taken back; call a person with VOID", evidence)
+        refusing.refuse(out, "undo", None, "nothing can be taken back; call a person with VOID", evidence)
         return
     mucked = next((seat for seat in before.live if seat not in hand.live), None)
     seat = before.to_act if before.to_act is not None else mucked

@@ -5,9 +5,9 @@ from typing import Any
 from controller.core import incidents
 from controller.core.facts import Announced, Finished, Pushed, RakeDropped, Sources, Tipped
 from controller.core.out import Out, cite
-from controller.core.rules import showdown
+from controller.core.rules import raking
 from controller.core.rules.button import clockwise_from
-from controller.core.rules.profile import Rake
+from controller.core.rules.refusing import refuse
 from controller.core.state import Hand
 
 
@@ -32,7 +32,7 @@ def _awarded(out: Out, tried: str, seat: int | None, evidence: Sources) -> Hand 
     if hand is None or hand.phase != "award":
         waiting = [s for s in hand.live if s not in hand.shown] if hand is not None and hand.phase == "showdown" else []
         why = f"hands of seats {waiting} are shown or given up first" if waiting else "no pot is being awarded"
-        showdown.refuse(out, tried, seat, why, evidence)
+        refuse(out, tried, seat, why, evidence)
         if waiting:
             out.breach("announced_early", "FLAG", why, seat=seat, evidence=evidence)
         return None
@@ -48,7 +48,7 @@ def announced(out: Out, fact: Announced) -> None:
     if hand is None:
         return
     if held := out.state.held:
-        showdown.refuse(out, "announce", None, f"incident {held.id} has to be ruled first", fact.evidence)
+        refuse(out, "announce", None, f"incident {held.id} has to be ruled first", fact.evidence)
         return
     agrees = set(fact.seats) == set(winners(hand))
     out.hand("winner.announced", {"seats": list(fact.seats), "agrees": agrees}, fact.basis, fact.evidence)
@@ -60,34 +60,16 @@ def announced(out: Out, fact: Announced) -> None:
 # --- rake and tips -------------------------------------------------------------------------------------------
 
 
-def rake_taken(out: Out, hand: Hand, rake: Rake, dropped: int | None, basis: Any, evidence: Sources = ()) -> None:
-    """``rake.taken``: what was computed, and what was seen to go into the box."""
-    exempt = rake.no_flop and hand.street == "preflop"
-    data = {
-        "computed": hand.rake,
-        "dropped": dropped,
-        "base": sum(pot["amount"] for pot in hand.pots),
-        "rate": {"num": rake.rate_num, "den": rake.rate_den},
-        "cap": rake.cap,
-        "rounded": rake.rounding,
-        "mode": rake.rounding_mode,
-        "by_pot": [pot["rake"] for pot in hand.pots],
-        "agrees": None if dropped is None else dropped == hand.rake,
-    }
-    data |= ({"box": rake.box} if rake.box else {}) | ({"exempt": "no_flop"} if exempt else {})
-    out.hand("rake.taken", data, basis, evidence)
-
-
 def dropped(out: Out, fact: RakeDropped) -> None:
     """Chips went into the rake box (BG-5.30); another amount than computed is held (I-43)."""
     hand = _awarded(out, "rake", None, fact.evidence)
     if hand is None:
         return
-    rake = out.setup.profile.rake or showdown.NO_RAKE
+    rake = out.setup.profile.rake or raking.NO_RAKE
     if hand.dropped is not None:
-        showdown.refuse(out, "rake", None, "the rake of this hand has been dropped already", fact.evidence)
+        refuse(out, "rake", None, "the rake of this hand has been dropped already", fact.evidence)
         return
-    rake_taken(out, hand, rake, fact.amount, fact.basis, fact.evidence)
+    raking.taken(out, hand, rake, fact.amount, fact.basis, fact.evidence)
     if fact.amount != hand.rake:
         facts = {"computed": hand.rake, "dropped": fact.amount}
         incidents.award_mismatch(out, "I-43", "rake_wrong", (), facts, fact.evidence)
@@ -104,7 +86,7 @@ def tipped(out: Out, fact: Tipped) -> None:
     left = won(hand).get(fact.seat, 0) - hand.tips.get(fact.seat, 0)
     if fact.amount > left:
         why = f"a tip comes out of what the seat has won; {left} are left of it"
-        showdown.refuse(out, "tip", fact.seat, why, fact.evidence)
+        refuse(out, "tip", fact.seat, why, fact.evidence)
         return
     data = {"seat": fact.seat, "amount": fact.amount, "to": "dealer_box"}
     out.hand("tip.given", data, fact.basis, fact.evidence)
@@ -115,7 +97,7 @@ def _tipped_between_hands(out: Out, fact: Tipped) -> None:
     seat = out.state.seats.get(fact.seat)
     if seat is None or (seat.stack is not None and fact.amount > seat.stack):
         why = "nobody sits there" if seat is None else f"the seat has {seat.stack}"
-        showdown.refuse(out, "tip", fact.seat, why, fact.evidence)
+        refuse(out, "tip", fact.seat, why, fact.evidence)
         return
     data: dict[str, Any] = {"seat": fact.seat, "amount": fact.amount, "to": "dealer_box", "basis": fact.basis}
     out.emit("play", "tip.given", out.setup.table, data | {"evidence": cite(fact.evidence)})
@@ -130,7 +112,7 @@ def pushed(out: Out, fact: Pushed) -> None:
     if hand is None:
         return
     if held := out.state.held:
-        showdown.refuse(out, "push", fact.seat, f"incident {held.id} has to be ruled first", fact.evidence)
+        refuse(out, "push", fact.seat, f"incident {held.id} has to be ruled first", fact.evidence)
         return
     profile = out.setup.profile
     if profile.announce_winner and hand.announced is None:
@@ -166,7 +148,7 @@ def finished(out: Out, fact: Finished) -> None:
     """
     hand = out.state.hand
     if hand is None or hand.phase != "award":
-        showdown.refuse(out, "done", None, "no award is due; the hand has not ended", fact.evidence)
+        refuse(out, "done", None, "no award is due; the hand has not ended", fact.evidence)
         return
     if not _attested(out, hand, fact):
         return
@@ -198,7 +180,7 @@ def _attested(out: Out, hand: Hand, fact: Finished) -> bool:
         out.hand("winner.announced", {"seats": list(winners(hand)), "agrees": True}, fact.basis, fact.evidence)
     rake = profile.rake
     if rake is not None and rake.box and rake.rate_num and hand.dropped is None:
-        rake_taken(out, hand, rake, None, fact.basis, fact.evidence)
+        raking.taken(out, hand, rake, None, fact.basis, fact.evidence)
     if hand.pushed:
         return _all_pushed(out, hand, fact)
     counted = dict(fact.stacks)

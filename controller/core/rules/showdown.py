@@ -7,12 +7,11 @@ from typing import Any
 from controller.core import incidents
 from controller.core.facts import CardCame, Shown, SightDiffers, Sources
 from controller.core.out import Out
-from controller.core.rules import paying, pots, ranking, unread
+from controller.core.rules import pots, raking, ranking, unread
 from controller.core.rules.button import clockwise_from
-from controller.core.rules.profile import Profile, Rake
+from controller.core.rules.profile import Profile
+from controller.core.rules.refusing import refuse
 from controller.core.state import Hand
-
-NO_RAKE = Rake()
 
 
 def return_uncalled(out: Out, hand: Hand) -> None:
@@ -151,7 +150,7 @@ def settle(out: Out, hand: Hand) -> None:
 
 def award(out: Out, hand: Hand) -> None:
     """``award.computed``: each pot to the best tabled hand among its eligible seats (HR-12.19, RS-9.8, CM-6)."""
-    rake = out.setup.profile.rake or NO_RAKE
+    rake = out.setup.profile.rake or raking.NO_RAKE
     built = pots.layers(hand.paid, hand.dead, hand.live)
     total = sum(pot.amount for pot in built)
     flop = hand.street != "preflop"
@@ -174,7 +173,7 @@ def award(out: Out, hand: Hand) -> None:
         lines.append(line)
     out.hand("award.computed", {"pots": lines}, "derived")
     if rake.rate_num and not rake.box:
-        paying.rake_taken(out, hand, rake, None, "derived")
+        raking.taken(out, hand, rake, None, "derived")
 
 
 def _strengths(hand: Hand, game: str) -> dict[int, int]:
@@ -214,13 +213,3 @@ def final(out: Out, reason: str) -> None:
         "basis": "derived",
     }
     out.emit("play", "hand.final", pending.hand, data, day=pending.day)
-
-
-def refuse(out: Out, tried: str, seat: int | None, why: str, evidence: Sources) -> None:
-    """``action.refused`` for an entry that no rule forbids but that makes no sense now; nothing changes."""
-    data: dict[str, Any] = {"seat": seat, "tried": {"kind": tried, "to": None}, "rules": [], "allowed": [], "why": why}
-    if out.state.hand is not None:
-        out.hand("action.refused", data, "keyed", evidence)
-        return
-    cites = [{"device": e.device, "reading": str(e.reading)} for e in evidence]
-    out.emit("play", "action.refused", out.setup.table, data | {"basis": "keyed", "evidence": cites})

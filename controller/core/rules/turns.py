@@ -9,6 +9,7 @@ from controller.core.rules import acting, betting, judging, sentences, showdown
 from controller.core.rules.betting import Bounds
 from controller.core.rules.button import clockwise_from
 from controller.core.rules.judging import Judged
+from controller.core.rules.refusing import refuse
 from controller.core.state import Early, Hand
 
 
@@ -16,7 +17,7 @@ def declare(out: Out, fact: Declared) -> None:
     """A seat's decision, keyed or sensed (HR-11.7, HR-12.4-12.6, RS-3.3, RS-4.4)."""
     hand = out.state.hand
     if hand is None:
-        showdown.refuse(out, fact.kind, fact.seat, "no hand is being played", fact.evidence)
+        refuse(out, fact.kind, fact.seat, "no hand is being played", fact.evidence)
         return
     if out.state.held is not None:
         acting.refuse(out, hand, fact, "held", incident=out.state.held.id)
@@ -29,7 +30,7 @@ def declare(out: Out, fact: Declared) -> None:
         if hand.phase == "deal":
             acting.refuse(out, hand, fact, "before_deal_ends")
         else:
-            showdown.refuse(out, fact.kind, fact.seat, f"no decision is due ({hand.phase})", fact.evidence)
+            refuse(out, fact.kind, fact.seat, f"no decision is due ({hand.phase})", fact.evidence)
         return
     if fact.seat is not None and fact.seat != bounds.seat:
         out_of_turn(out, hand, fact, bounds)
@@ -60,7 +61,7 @@ def _muck(out: Out, hand: Hand, fact: Declared) -> None:
     waiting = [seat for seat in showdown.order(hand) if seat not in hand.shown]
     seat = fact.seat if fact.seat is not None else (waiting[0] if waiting else None)
     if seat is None or seat not in hand.live:
-        showdown.refuse(out, "fold", seat, "no hand of this seat is waiting to be shown", fact.evidence)
+        refuse(out, "fold", seat, "no hand of this seat is waiting to be shown", fact.evidence)
         return
     showdown.mucked(out, seat, fact.evidence)
 
