@@ -35,6 +35,6 @@ def played(names: tuple[str, ...]) -> list[tuple[str | None, int]]:
     return first + rest()
 
 
-@pytest.mark.parametrize("names", permutations(NAMES))
+@pytest.mark.parametrize("names", list(permutations(NAMES)))
 def test_the_order_of_moves_does_not_depend_on_the_names_of_tags(names: tuple[str, ...]) -> None:
     assert played(names) == played(NAMES)
