@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from drivers.readings import UNREAD, CardSeen, DeviceConflict, Reading, TagsSeen
+from drivers.readings import UNREAD, CardSeen, CardSighted, DeviceConflict, Reading, TagsSeen
 
 GONE = 1_000_000_000
 """Between hands a card that was not heard for so long (ns) gets a new name when it is heard again."""
@@ -25,9 +25,7 @@ class Veil:
     A shoe has no channel that is open: no card that leaves it is named.
     """
 
-    def __init__(
-        self, cards: Iterable[str] = (), open_: Iterable[str] = (), draw: Callable[[], str] = _drawn
-    ) -> None:
+    def __init__(self, cards: Iterable[str] = (), open_: Iterable[str] = (), draw: Callable[[], str] = _drawn) -> None:
         self._cards = frozenset(cards)
         self._open = frozenset(open_)
         self._draw = draw
@@ -58,6 +56,8 @@ class Veil:
                 return self._over(reading)
             case CardSeen():
                 return replace(reading, card=None, tag=None, confidence=100)
+            case CardSighted() if reading.channel not in self._open:
+                return replace(reading, card=None, confidence=100)
             case DeviceConflict() if reading.tag in self._cards:
                 return replace(reading, tag=self._name(reading.tag))
         return reading

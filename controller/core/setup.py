@@ -162,11 +162,18 @@ class Setup:
         return self.closed_cards == "unread"
 
     def open_channels(self, places: Collection[str]) -> dict[str, frozenset[str]]:
-        """By device, its channels that watch these places; every device whose readings could name a card is there."""
+        """By device, its channels where cards lie face up; every device whose readings could name a card is there.
+
+        ``places`` are those that may be read now. A camera sees a face only where it lies up, but at the shoe's mouth.
+        """
+
+        def is_open(kind: str, place: str) -> bool:
+            return place != "shoe" if kind == "camera" else place in places
+
         return {
-            device.name: frozenset(channel for channel, place in device.places.items() if place in places)
+            device.name: frozenset(channel for channel, place in device.places.items() if is_open(device.kind, place))
             for device in self.devices
-            if device.kind in ("reader", "shoe")
+            if device.kind in ("reader", "shoe", "camera")
         }
 
     @property

@@ -24,7 +24,7 @@ from tests.rehearsal.test_hands import all_of, said, sample
 from tests.rehearsal.test_rfid import BOTH, HERE, needless
 
 BESIDE = HERE / "shoe-beside.toml"
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "antennas": {"table": "rfid", "closed_cards": "unread"},
     "shoe": {"closed_cards": "unread"},
     "beside": {"table": "rfid", "shoe": True},

@@ -1,5 +1,6 @@
 """A shoe that tells only that a card leaves: what lies open is named by whoever sees it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from controller.core.facts import CardCame, CardsNamed
 from controller.core.inputs import HandSeed, Input
 from controller.core.session import Session
 from controller.core.table import Table
-from drivers.readings import CardSeen
+from drivers.readings import CardSeen, CardSighted
+from drivers.veil import Veil
 from tests.felt import WALL, Felt, setup
+from tests.unit.test_witnesses import AtShoe
 
 
 class Unread(Felt):
@@ -153,3 +156,64 @@ def test_the_shoe_tells_that_a_card_came_and_nobody_doubts_it() -> None:
 
     feed(HandSeed(bytes(32)))
     assert "device.fault" not in feed(CardSeen("shoe0", 1, "0", None, None, 100, 1))
+
+
+# --- a camera over the felt ---------------------------------------------------------------------------------------
+
+
+class Seen(AtShoe):
+    """A shoe table whose cards nobody reads, and a camera that sees what lies face up."""
+
+    def __init__(self, regions: dict[str, str], *, shoe: bool = True) -> None:
+        super().__init__(regions, shoe=shoe)
+        self.setup = replace(self.setup, closed_cards="unread")
+        self.table = Table(self.setup)
+        self.veil = Veil(open_=[region for region, place in regions.items() if place != "shoe"])
+
+    def feed(self, what: Any) -> None:
+        super().feed(self.veil.over(what, self.at) if isinstance(what, CardSeen | CardSighted) else what)
+
+    def all(self, kind: str) -> list[dict[str, Any]]:
+        return [record.data for record in self.records if record.type == kind]
+
+
+def test_a_camera_names_the_board_and_the_hands_that_are_shown() -> None:
+    table = Seen({"1": "seat:1", "2": "seat:2", "9": "board"})
+    table.open()
+    for card in ("As", "Ks", "Ah", "Kh"):
+        table.slide(card)
+    table.key("CALL", "CHECK")
+    number = 0
+    for street in (("3c", "9d", "Ts"), ("4d",), ("8h",)):
+        table.slide("2c")
+        for card in street:
+            number += 1
+            table.slide(card)
+            table.sight(number, card, "board")
+        table.run(1000)
+        table.key("CHECK", "CHECK")
+    assert [one["cards"] for one in table.all("street.opened")] == [["3c", "9d", "Ts"], ["4d"], ["8h"]]
+    first = table.all("card.dealt")[0]["seat"]
+    for seat, cards in ((first, ("As", "Ah")), (3 - first, ("Ks", "Kh"))):
+        for card in cards:
+            number += 1
+            table.sight(number, card, f"seat:{seat}")
+        table.run(1000)
+    assert len(table.all("hand.tabled")) == 2
+    assert table.all("award.computed")[0]["pots"][0]["winners"][0]["seat"] == first
+    assert table.all("incident.opened") == []
+
+
+@pytest.mark.parametrize("shoe", [True, False])
+def test_a_camera_at_the_mouth_of_the_shoe_names_no_card(shoe: bool) -> None:
+    table = Seen({"5": "shoe"}, shoe=shoe)
+    table.open()
+    for number, card in enumerate(("As", "Ks", "Ah", "Kh"), 1):
+        if shoe:
+            table.slide(card)
+        table.sight(number, card, "shoe")
+    table.run(8000)
+    assert len(table.all("card.dealt")) == 4
+    secrets = [record.secret for record in table.records if record.type == "card.dealt" and record.secret]
+    assert {secret["card"] for secret in secrets} == {UNKNOWN}
+    assert table.all("incident.opened") == table.all("device.fault") == []

@@ -9,7 +9,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from controller.core.facts import CardCame, CardDoubtful, Evidence, Exposed, Fact, Shown, SightDiffers, Sources, Turned
+from controller.core.facts import (
+    CardCame,
+    CardDoubtful,
+    CardsNamed,
+    Evidence,
+    Exposed,
+    Fact,
+    Shown,
+    SightDiffers,
+    Sources,
+    Turned,
+)
 from controller.core.rules.ultimate.state import Coup
 from controller.core.sensing.sights import MS, Sight, Sights
 from controller.core.setup import Setup
@@ -110,7 +121,8 @@ class Witnessed:
         elif not reading.standing and reading.sequence > state.seen.get(reading.device, 0):
             known, sources = seen.card, (seen.source,)
             came = CardCame("next", known, evidence=sources)
-            self._primary.also(at, came if known else CardDoubtful("low_confidence", seen.guess, evidence=sources))
+            told = known or self._setup.unread
+            self._primary.also(at, came if told else CardDoubtful("low_confidence", seen.guess, evidence=sources))
 
     def _leaves(self, card: str, source: Evidence, at: int, state: State) -> None:
         hand = state.hand
@@ -181,6 +193,9 @@ class Witnessed:
                     guess = None if seen.card else seen.guess
                     came = CardCame("board", seen.card, evidence=(seen.source,), guess=guess)
                     self._primary.also(seen.since, came)
+            elif seen.card is not None and None in hand.board:
+                if self._once("named", seen.card, seen.since):  # what has not been read is what lies open
+                    self._primary.also(seen.since, CardsNamed((seen.card,), evidence=(seen.source,)))
             elif seen.card is not None and waited >= self._late and not self._primary.has(seen.card, "board"):
                 self._differs("board", seen, None, at)
 
