@@ -9,6 +9,8 @@ from typing import Any
 
 from controller.errors import RemoteError
 
+FIGURES = ("since", "drop", "opener", "fills", "credits", "closer", "rake", "tips", "orphans", "hands", "hands_void")
+"""What is shown of a reading of the meters, in this order; the places follow."""
 WAIT_S = 30.0
 """Longer than the daemon lets a command wait."""
 
@@ -57,20 +59,8 @@ def _record(record: Mapping[str, Any]) -> list[str]:
     """A record by its type and subject; a reading of the meters with its figures."""
     head = f"{record['type']} {record['subject']}".rstrip()
     data = record.get("data", {})
-    figures = (
-        "since",
-        "drop",
-        "opener",
-        "fills",
-        "credits",
-        "closer",
-        "rake",
-        "tips",
-        "orphans",
-        "hands",
-        "hands_void",
-    )
-    lines = [f"  {name:<10} {'not counted' if data[name] is None else data[name]}" for name in figures if name in data]
+    told = [(name, data[name]) for name in FIGURES if name in data]
+    lines = [f"  {name:<10} {'not counted' if figure is None else figure}" for name, figure in told]
     for place, staked in data.get("bets_by_spot", {}).items():
         lines.append(f"  {place:<12} bets {staked}, wins {data['wins_by_spot'][place]}")
     return [head, *lines]

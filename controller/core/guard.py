@@ -58,10 +58,9 @@ def listed(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) ->
 
 def doubled(out: Out, tag: str, place: str, case: str) -> None:
     """``chip.duplicate``: one chip tag at two places at once; a record names one of them (I-29). Of cards: nothing."""
-    name = f"{tag} {place}"
-    if tag in out.setup.chipset.tags and tag not in out.setup.deck.tags:
-        if f"chip.duplicate {name}" not in out.state.cash.reported:
-            _tell(out, "chip.duplicate", place, case, [tag])
+    of_chip = tag in out.setup.chipset.tags and tag not in out.setup.deck.tags
+    if of_chip and f"chip.duplicate {tag} {place}" not in out.state.cash.reported:
+        _tell(out, "chip.duplicate", place, case, [tag])
 
 
 def reduced(out: Out, stacks: Iterable[tuple[int, int]], evidence: Sources) -> None:

@@ -15,7 +15,7 @@ from controller.core.rules.ultimate import judge as ultimate
 from controller.core.sensing.counting import value
 from controller.core.sensing.doubles import Doubles
 from controller.core.sensing.flood import Floods
-from controller.core.sensing.oddities import Oddities, Odd
+from controller.core.sensing.oddities import Odd, Oddities
 from controller.core.sensing.rfid_table import RfidTable
 from controller.core.sensing.shoe_table import ShoeTable
 from controller.core.sensing.ultimate_rfid import UltimateRfid

@@ -88,7 +88,7 @@ def record(out: Out, reason: str, told: Count) -> None:
 
 
 def at_slip(out: Out, kind: str, slip: str, by: list[dict[str, str]], off: list[Data], expected: int | None) -> None:
-    """The antenna's count when a slip is completed; ``off``: the denominations that are not as they should be (I-31)."""
+    """The antenna's count when a slip is completed; ``off``: the denominations that are not as they should be."""
     kinds = {d.value: d for d in out.setup.chipset.denominations}
     seen = out.state.tray or ()
     lines = [

@@ -1,7 +1,7 @@
 """Chips that are no matter of the game: of no registry, on the house's list, or lying where nobody sits.
 
-It looks at inventories beside the sensing of the game and decides nothing. Only places of chips are watched: a tag of no
-registry elsewhere may be a card's, and card tags never leave the process.
+It looks at inventories beside the sensing of the game and decides nothing. Only places of chips are watched: a tag of
+no registry elsewhere may be a card's, and card tags never leave the process.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class Odd:
 
 
 class Oddities:
-    """What lies at the places of chips. Not restored after a crash: surveillance is told by the records what it knows."""
+    """What lies at the places of chips. Not restored after a crash: what was told already, the records know."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
