@@ -164,11 +164,11 @@ class Setup:
     def open_channels(self, places: Collection[str]) -> dict[str, frozenset[str]]:
         """By device, its channels where cards lie face up; every device whose readings could name a card is there.
 
-        ``places`` are those that may be read now. A camera sees a face only where it lies up, but at the shoe's mouth.
+        ``places`` are those that may be read now. A camera sees a face only where it lies up: on the board, at a seat.
         """
 
         def is_open(kind: str, place: str) -> bool:
-            return place != "shoe" if kind == "camera" else place in places
+            return place.startswith(("board", "seat:")) if kind == "camera" else place in places
 
         return {
             device.name: frozenset(channel for channel, place in device.places.items() if is_open(device.kind, place))
