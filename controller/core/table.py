@@ -27,6 +27,7 @@ from controller.core.setup import Setup
 from controller.core.state import State
 from drivers.readings import (
     CardSeen,
+    CardSighted,
     DeviceCleared,
     DeviceConflict,
     DeviceFault,
@@ -111,6 +112,9 @@ class Table:
 
     def waits_for(self, reading: Reading) -> bool:
         """Whether what became of a reading is not settled yet: its device must keep it, for nothing is on record."""
+        if isinstance(reading, CardSighted):
+            camera = self._sensing.waiting(reading.device) if isinstance(self._sensing, Witnessed) else None
+            return camera is not None and reading.sequence >= camera
         shoe = self._primary.shoe if isinstance(self._primary, RfidTable) else None
         if shoe is None or not isinstance(reading, CardSeen):
             return False

@@ -60,6 +60,7 @@ class Watched(Rfid):
             "cam0", 0, REGION[place], number, card if up else None, "up" if up else "down", sure, present, False,
             self.sequence,
         )  # fmt: skip
+        self.seen = seen
         self.feed(seen)
 
     def face(self, card: str, place: str, wait: int = 600, **how: Any) -> None:
@@ -318,6 +319,28 @@ def test_what_a_camera_told_before_is_nothing_new() -> None:
     assert table.sequence > first
     table.run(5000)
     assert len(records) == count
+
+
+def test_a_face_is_confirmed_when_nothing_more_can_come_of_it() -> None:
+    table = Watched()
+    table.begin()
+    table.sight("2c", "seat:1", up=False)
+    back = table.seen
+    assert not table.table.waits_for(back)
+    table.sight("As", "seat:1")
+    face = table.seen
+    table.sight("3c", "seat:2", up=False)
+    after = table.seen
+    assert table.table.waits_for(face)
+    assert table.table.waits_for(after)  # a camera confirms all up to a number at once
+    assert not table.table.waits_for(back)
+    table.run(2900)
+    assert table.table.waits_for(face)
+    table.run(200)
+    assert not table.table.waits_for(face)
+    assert not table.table.waits_for(after)
+    assert codes(table) == []
+    assert [one["cause"] for one in table.all("card.opened")] == ["exposed_by_player"]
 
 
 # --- a table with a shoe ----------------------------------------------------------------------------------------

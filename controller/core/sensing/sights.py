@@ -84,6 +84,11 @@ class Sights:
         """Whether any card is sighted at a place, whichever way up."""
         return any(seen.place == place for seen in self._scene.values())
 
+    def younger(self, device: str, at: int, than: int) -> int | None:
+        """The number of a camera's first sighting of a face that has not lain up for so long (ns)."""
+        young = [seen for (camera, _), seen in self._scene.items() if camera == device and at - seen.since < than]
+        return min((seen.source.reading for seen in young if seen.up), default=None)
+
     def due(self, at: int, waits: Iterable[int]) -> int | None:
         """When a face that lies up now will next have lain for the debounce time, or for one of these times (ns)."""
         times = (self._rest, *waits)

@@ -111,6 +111,10 @@ class Witnessed:
         times += [left.at + self._late for left in self._left.values()]
         return min((time for time in times if time is not None), default=None)
 
+    def waiting(self, device: str) -> int | None:
+        """The first sighting of a camera of which may still come something: it and those after it are not settled."""
+        return self._sights.younger(device, self._at, self._late)
+
     # --- cards that leave the shoe ---------------------------------------------------------------------------
 
     def _passed(self, seen: Sight, reading: CardSighted, at: int, state: State) -> None:
