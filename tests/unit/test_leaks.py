@@ -6,7 +6,7 @@ import pytest
 
 from tests.felt import HR, RS
 from tests.leaking import Played, exchange, leaks, opened, replayed, told
-from tests.leaking_boxes import BoxHand
+from tests.leaking_boxes import BoxAntennas, BoxHand
 from tests.leaking_rfid import RfidHand
 from tests.leaking_shoe import ShoeHand
 
@@ -59,6 +59,16 @@ def test_rounds_of_boxes_give_nothing_away(block: int) -> None:
         hold(boxes(seed), seed)
 
 
+def antennas(seed: int) -> Played:
+    wild, missed = ((0.0, 0.0), (0.1, 0.0), (0.25, 0.1))[seed // 3 % 3]
+    return BoxAntennas(seed, wild=wild, missed=missed).play()
+
+
+@pytest.mark.parametrize("seed", [1, 4, 7])
+def test_rounds_of_boxes_with_antennas_give_nothing_away(seed: int) -> None:
+    hold(antennas(seed), seed)
+
+
 def test_most_rounds_without_accidents_come_to_their_settlement() -> None:
     ends = [{record.type for record in boxes(seed).records} for seed in range(0, 90, 9)]
     assert sum("box.settled" in types and "dealer.revealed" in types for types in ends) >= 8
@@ -82,6 +92,14 @@ def test_a_closed_card_that_cannot_be_named_is_told_when_its_round_is_over() -> 
 def test_two_thousand_rounds_of_boxes_give_nothing_away(block: int) -> None:
     for seed in range(1000 + block * 340, 1340 + block * 340):
         hold(boxes(seed), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("block", range(6))
+def test_two_hundred_rounds_of_boxes_with_antennas_give_nothing_away(block: int) -> None:
+    for seed in range(1000 + block * 34, 1034 + block * 34):
+        hold(antennas(seed), seed)
 
 
 def rfid(seed: int) -> Played:
