@@ -234,14 +234,6 @@ HAND: dict[str, dict[str, Schema]] = {
         "refers": COUNT,
         "to": MONEY,
     },
-    "action.refused": {
-        "seat?": known(SEAT),
-        "tried": obj({"kind": KEY, "to?": known(MONEY)}),
-        "rules": RULES,
-        "allowed": many(obj({"kind": KEY, "min?": known(MONEY), "max?": known(MONEY)})),
-        # What was said out of turn and binds while the action to the seat does not change.
-        "early?": obj({"kind": KEY, "to": MONEY, "level": MONEY, "sensed": BOOL}),
-    },
     "bet.returned": {
         "seat": SEAT,
         "amount": MONEY,
@@ -301,6 +293,14 @@ HAND: dict[str, dict[str, Schema]] = {
 }
 
 TROUBLE: dict[str, dict[str, Schema]] = {
+    "action.refused": {
+        "seat?": known(SEAT),
+        "tried": obj({"kind": KEY, "to?": known(MONEY)}),
+        "rules": RULES,
+        "allowed": many(obj({"kind": KEY, "min?": known(MONEY), "max?": known(MONEY)})),
+        # What was said out of turn and binds while the action to the seat does not change.
+        "early?": obj({"kind": KEY, "to": MONEY, "level": MONEY, "sensed": BOOL}),
+    },
     "breach.noted": {
         "rules": RULES,
         "reaction": one("FLAG", "INFO", "BLOCK", "HOLD"),
