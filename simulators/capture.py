@@ -3,6 +3,7 @@
 feltsim capture FILE                              what is in it
 feltsim capture FILE --open PLAIN --card-key KEY  open a sealed one, for Wireshark
 feltsim capture FILE --play SCENARIO              play a scenario over wires and write the capture
+feltsim capture FILE --as-scenario SCENARIO       write what hands did as a scenario; what to expect, the author adds
 """
 
 import argparse
@@ -23,6 +24,7 @@ from simulators.plan import of_scenario
 from simulators.playing import ScenarioRun
 from simulators.recording import devices_of
 from simulators.scripts import scenario
+from simulators.scripts.recorded import scenario_of
 from simulators.through.wires import WiresStage
 from simulators.verdict import Case, Exit
 
@@ -37,12 +39,15 @@ def main(arguments: Sequence[str]) -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--open", type=Path, metavar="PLAIN", help="write the sealed capture's content here")
     what.add_argument("--play", type=Path, metavar="SCENARIO", help="play this scenario over wires")
+    what.add_argument("--as-scenario", type=Path, metavar="SCENARIO", help="write the acts of its first run here")
     asked = parser.parse_args(arguments)
     try:
         if asked.play:
             return _play(asked.play, asked.capture)
         if asked.open:
             return _open(asked.capture, asked.open, asked.card_key)
+        if asked.as_scenario:
+            return _as_scenario(asked.capture, asked.as_scenario, asked.card_key)
         return _show(asked.capture, asked.card_key)
     except (FeltError, SimulatorError) as error:
         sys.stderr.write(f"{error}\n")
@@ -73,6 +78,15 @@ def _open(sealed: Path, plain: Path, card_key: Path | None) -> int:
             if not is_sealed(part):
                 raise CaptureError(part, "is not sealed: it can be read as it is")
             file.writelines(opened(part, load_auditor_key(card_key)))
+    return Exit.PASSED
+
+
+def _as_scenario(capture: Path, script: Path, card_key: Path | None) -> int:
+    said = told(capture, load_auditor_key(card_key) if card_key else None)
+    text = scenario_of((one for one in said if isinstance(one, Said)), capture)
+    if script.exists():
+        raise ScriptError("arguments", "--as-scenario", str(script), "is there already; name a new file")
+    script.write_text(text, encoding="utf-8")
     return Exit.PASSED
 
 

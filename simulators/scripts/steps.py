@@ -241,11 +241,13 @@ def _declare(section: Section, felt: Felt) -> Iterator[Act]:
     yield from felt.declare(Declare(kind, seat, number, name_seat=seat is not None))
 
 
-def _key(section: Section, _felt: Felt) -> Iterator[Act]:
+def _key(section: Section, felt: Felt) -> Iterator[Act]:
     keys = section.texts("keys")
     for key in keys:
         if key not in KEYS:
             raise section.wrong("keys", key, f"the keypad has {' '.join(KEYS)}")
+    if "HAND" in keys:
+        felt.begin()  # the hand has begun: nobody presses HAND once more for the first card
     yield Press(keys, section.number("hold_ms", 60, 1))
 
 
