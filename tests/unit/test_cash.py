@@ -36,7 +36,7 @@ def lines(**counts: int) -> list[dict[str, int]]:
 
 
 def fits(felt: Felt | Boxes) -> None:
-    """All records fit the contract (an event that is referred to has its id from the ledger), and recovery is replay."""
+    """All records fit the contract (what they refer to gets its id from the ledger), and recovery is replay."""
     for record in felt.records:
         if record.type in DATA:
             data = {name: "id" if name == "refers" and isinstance(v, dict) else v for name, v in record.data.items()}
