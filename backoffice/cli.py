@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ EXIT_CODES = """\
 exit codes:
   0  done
   2  wrong usage, or a store or broker that cannot be used
-  4  verify, checkpoint: what is stored is not what was written
+  4  verify, checkpoint: what is stored is not what was written; sums: it does not add up
   6  follow: an event came again with other bytes
 """
 QUIET_S = 2.0
@@ -147,6 +148,27 @@ def _told(report: Report) -> dict[str, Any]:
     }
 
 
+def _sums(args: argparse.Namespace) -> int:
+    from backoffice.sums import sums_of  # noqa: PLC0415
+
+    with closing(open_store(args.store)) as store:
+        tables = [table_name(source_of(args.table))] if args.table else sorted({pin.table for pin in store.pins()})
+        found = {table: sums_of(store, table) for table in tables}
+    agree = not any(one.faults for one in found.values())
+    if args.json:
+        print(json.dumps({"ok": agree, "tables": {table: asdict(one) for table, one in found.items()}}, indent=2))
+        return OK if agree else UNSOUND
+    for table, one in found.items():
+        print(table)
+        for read in one.readings:
+            win = "not counted" if read.win is None else str(read.win)
+            print(f"  {read.session} shift {read.shift} ({read.reason}): win by tray {win}, rake {read.rake}")
+        for line in [f"fault: {fault}" for fault in one.faults] + [f"open: {name}" for name in one.open]:
+            print(f"  {line}")
+    print("adds up" if agree else "does not add up")
+    return OK if agree else UNSOUND
+
+
 def _checkpoint(args: argparse.Namespace) -> int:
     from backoffice.keys import office_key  # noqa: PLC0415
 
@@ -247,6 +269,11 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--office-key", type=Path, metavar="FILE", help="office.pub: who must have countersigned it")
     verify.add_argument("--json", action="store_true")
     broker(verify, required=False)
+
+    sums = add("sums", "check the sums of hands, slips and meters, and tell each shift's win", _sums)
+    store(sums)
+    sums.add_argument("table", nargs="?", metavar="SITE/TABLE")
+    sums.add_argument("--json", action="store_true")
 
     checkpoint = add("checkpoint", "countersign the heads of a table that was verified", _checkpoint)
     store(checkpoint)
