@@ -34,7 +34,7 @@ RETRY = 1000 * MS
 MOST_EXCHANGES = 10_000
 """More frames than this at one moment are a quarrel between driver and device, not a conversation."""
 ANSWER_S = 10.0
-START_S = 60.0
+START_S = 180.0
 """A small or emulated machine takes long to load the devices' process."""
 STOP_S = 5.0
 

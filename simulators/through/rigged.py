@@ -1,23 +1,28 @@
 """Rehearsal on a rig: the daemon under test runs already or is the rig's, the devices stand where ``rig.toml`` says."""
 
+import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from controller.contract.topics import Source, Topics
+from simulators import reach as reaches
 from simulators import rig as rigs
 from simulators.errors import RigError
 from simulators.gestures import FILLER
 from simulators.plan import Plan
 from simulators.process import DaemonProcess, feltd
+from simulators.reach import Reach
 from simulators.rig import Rig
 from simulators.rigs import Host
 from simulators.subscriber import Subscriber
 from simulators.through.stage import NotRunnable
 from simulators.through.wires import DELIVERED_S, WiresStage
+from simulators.unit import UnitDaemon
 
-UP_S = 60.0
+UP_S = 90.0
 
 
 class Reached(DaemonProcess):
@@ -39,50 +44,76 @@ class Reached(DaemonProcess):
         return "its log is where its service manager keeps it"
 
 
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What stands on a rig: the simulated devices, and the way to the machine of the daemon under test."""
+
+    host: Host
+    reach: Reach
+
+
 @contextmanager
-def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Host, dict[str, str]]]:
+def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]]]:
     """The rig's devices, plugged in, after the preflight; and what that found. Raises ``RigError``."""
-    found = rigs.preflight(rig, folder, running=not rig.start)
-    with Host(rig.devices, folder / "devices.sock", usbip=rig.usbip) as bench:
-        if not rig.start:
-            deadline = time.monotonic() + UP_S
-            while dark := rigs.all_up(rig.settings):
-                if time.monotonic() > deadline:
-                    raise RigError(f"the daemon under test does not see {', '.join(dark)}: look at ports and cables")
-                time.sleep(0.1)
-        yield bench, found
+    with closing(reaches.of(rig.reach, folder, rig.ssh_config)) as reach:
+        found = rigs.preflight(rig, folder, reach, running=not rig.start)
+        with Host(rig.devices, folder / "devices.sock", usbip=rig.usbip) as host:
+            if not rig.start:
+                dut, deadline = rig.dut, time.monotonic() + UP_S
+                while dark := rigs.all_up(dut, reach.socket(dut.socket)):
+                    if time.monotonic() > deadline:
+                        raise RigError(
+                            f"the daemon under test does not see {', '.join(dark)}: look at ports and cables"
+                        )
+                    time.sleep(0.1)
+            yield Bench(host, reach), found
 
 
 class RigStage(WiresStage):
     """A table of a rig. The scenario's stakes, seats and people are told to it by commands, as on any table."""
 
-    def __init__(self, plan: Plan, folder: Path, rig: Rig, bench: Host) -> None:
+    def __init__(self, plan: Plan, folder: Path, rig: Rig, bench: Bench) -> None:
         """Raises ``NotRunnable`` for a scenario of other house rules than the table has."""
         self._rig = rig
         self._bench = bench
-        self._settings = rig.settings
-        if plan.profile != self._settings.setup.profile.name:
-            raise NotRunnable(
-                f"needs profile {plan.profile}, the table under test has {self._settings.setup.profile.name}"
-            )
-        super().__init__(plan, folder, 1, self._settings.ledger.file)
+        self._dut = rig.dut
+        if plan.profile != self._dut.profile:
+            raise NotRunnable(f"needs profile {plan.profile}, the table under test has {self._dut.profile}")
+        super().__init__(plan, folder, 1, self._dut.ledger)
+
+    def _row(self) -> int:
+        return reaches.last_row(self._bench.reach, self.ledger)
+
+    def _written(self) -> list[bytes]:
+        return reaches.bodies_after(self._bench.reach, self.ledger, self._before)
+
+    def _verified(self) -> subprocess.CompletedProcess[str]:
+        if self._rig.remote:
+            return self._bench.reach.run(self._rig.feltd, "verify", str(self.ledger))
+        return feltd("verify", str(self.ledger))
 
     def _begin(self, plan: Plan) -> None:
-        setup = self._settings.setup
-        topics = Topics(Source(setup.site, setup.table), setup.test)
+        topics = Topics(Source(self._dut.site, self._dut.table), self._dut.test)
         self._subscriber = Subscriber(self._rig.broker, topics.base)
         self._open.append(self._subscriber.close)
-        self._host = self._bench
+        self._host = self._bench.host
         if "shoe0" in self._layout.names():
             self._host.do("load", "shoe0", cards=list(FILLER))
         self.capture = self._folder / "capture.pcapng"
-        made = DaemonProcess if self._rig.start else Reached
-        self._daemon = made(self._rig.config, 1, self.capture)
-        self._daemon.socket = self._settings.socket.path
+        self._daemon = self._made()
         self._open.append(self._daemon.stop)
+        if self._rig.start.startswith("systemd:"):
+            self._daemon.start()  # its socket is there from then on
+        self._daemon.socket = self._bench.reach.socket(self._dut.socket)
         self._start_daemon()
         for order in plan.opening():
             self.perform(order)
+
+    def _made(self) -> DaemonProcess:
+        start = self._rig.start
+        if start.startswith("systemd:"):
+            return UnitDaemon(self._rig.config, start.removeprefix("systemd:"), self._bench.reach)
+        return (DaemonProcess if start else Reached)(self._rig.config, 1, self.capture)
 
     def end(self) -> list[str]:
         """Wait until all that this case led to is delivered, and prove it; a daemon that the rig started is ended."""
@@ -91,5 +122,5 @@ class RigStage(WiresStage):
         written = self._written()
         if not self._subscriber.until(lambda: len(self._subscriber.seen) >= len(written), DELIVERED_S):
             return [f"{len(written)} events are in the ledger, {len(self._subscriber.seen)} were delivered"]
-        verified = feltd("verify", str(self.ledger))
+        verified = self._verified()
         return [] if verified.returncode == 0 else [f"feltd verify: {verified.stdout}{verified.stderr}".strip()]
