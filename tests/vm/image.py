@@ -62,8 +62,7 @@ class Image:
 
 
 def build(folder: Path, say: Say) -> Image:
-    """Make the disk. Raises ``NoMachine`` naming the step that failed and what it said."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Make the disk in a folder that is there. Raises ``NoMachine`` naming the step that failed and what it said."""
     tree = _debian(folder, say)
     wheels = _wheels(folder, tree, say)
     say("installing feltd as docs/install.md says")

@@ -6,6 +6,7 @@ The console, the daemon's journal and the rehearsal's report are left in ``build
 """
 
 import argparse
+import fcntl
 import os
 import shutil
 import signal
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
@@ -56,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _ended)  # so that the machine is switched off
     try:
         _ready()
-        made = image.build(FOLDER, say)
-        say("booting; the console goes to build/vm/console.log")
-        with tempfile.TemporaryDirectory(prefix="felt-vm-") as sockets:
+        with _alone(), tempfile.TemporaryDirectory(prefix="felt-vm-") as sockets:
+            made = image.build(FOLDER, say)
+            say("booting; the console goes to build/vm/console.log")
             failed = _watch(made, Path(sockets), asked.minutes * 60, say)
     except NoMachine as fault:
         say(f"no machine: {fault}")
@@ -79,6 +81,18 @@ def _ready() -> None:
         raise NoMachine(f"missing: {' '.join(missing)} (Debian: apt-get install {' '.join(missing)})")
     if os.geteuid() != 0:
         raise NoMachine("root builds the file system of the machine: run it as root")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Raises ``NoMachine`` where another run builds in the same folder."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (FOLDER / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            raise NoMachine(f"{FOLDER}: another run is at work there: wait for its end") from held
+        yield
 
 
 def _watch(made: image.Image, sockets: Path, seconds: float, say: image.Say) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -98,6 +99,16 @@ def attached() -> dict[str, str]:
     said = run("usbip", "port").stdout
     found = re.findall(r"Port (\d+): <Port in Use>.*?usbip://\S+/(\S+)", said, re.DOTALL)
     return {busid: port for port, busid in found}
+
+
+def answers(address: str) -> bool:
+    """Whether somebody listens there (``HOST:PORT``)."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def usb_devices(ids: str) -> list[Path]:
