@@ -223,6 +223,7 @@ ROWS = (
             "test_a_rehearsal_says_so_from_its_first_to_its_last_word",
             "test_a_key_of_rehearsals_signs_nothing_live_and_the_reverse",
             "test_a_verifier_of_one_mode_takes_nothing_of_the_other",
+            "test_test_money_never_reaches_a_live_ledger",
         ),
     ),
     Row(
@@ -260,13 +261,15 @@ ROWS = (
         21,
         "Chips enter and leave the tray only for named reasons.",
         "COMAR 36.05.03.02",
-        "Buy-ins, redemptions and exchanges are booked against the tray; a count that differs is looked at "
-        "before the table closes.",
+        "Buy-ins, redemptions, exchanges, fills and credits are booked against the tray; a count that differs, also at "
+        "slip close, is counted twice more and accepted by two persons only.",
         (
             "test_chips_are_changed_at_equal_value_only",
             "test_a_float_that_differs_from_the_book_is_looked_at_before_the_table_closes",
+            "test_i31_is_accepted_after_two_recounts_with_two_signatures_only",
+            "test_chips_and_money_are_conserved_over_random_days",
         ),
-        "No commission and no markers.",
+        "No commission; a marker is booked like cash.",
     ),
     Row(
         22,
@@ -284,33 +287,56 @@ ROWS = (
         23,
         "Fill and credit slips with a number, amounts a denomination, requester, and a stored copy.",
         "La. 42:III.2717",
-        "The tray is counted before and after (`fill`, `credit`); the slips themselves are not made.",
-        (),
-        "No slips: `slip.requested` and `slip.completed` of the contract are not emitted.",
+        "`slip.requested`, then `slip.completed` with two signatures or `slip.cancelled` with a reason: number without "
+        "holes, time, shift, table, lines, total and requester. No event is ever changed, by pit or cage.",
+        (
+            "test_a_fill_is_requested_signed_by_two_and_moves_the_float",
+            "test_who_may_ask_for_chips_and_sign_for_them",
+            "test_numbers_of_slips_go_on_over_sessions_and_restarts",
+            "test_slips_are_numbered_on_after_a_restart_from_the_ledger",
+            "test_i31_a_tray_that_differs_at_slip_close_holds_new_fills_until_it_is_counted_right",
+        ),
+        "No slip is printed.",
     ),
     Row(
         24,
         "Meters: buy-in, drop, fills, credits, opener, closer, rake, tips, bets and wins a position.",
         "N.J.A.C. 13:69E-1.28P(e),(f); 9 NYCRR 5321.12(e); formula unconfirmed",
-        "Every sum can be made from the events, which are whole and in order; each hand's chips add up.",
-        ("test_chips_are_conserved_and_recovery_equals_play",),
-        "No `meter.read`: totals are the subscriber's to keep.",
+        "`meter.read` each hour, at shift, close and on request, derived from records alone, with the events it covers; "
+        "`feltoffice sums` makes the same sums from the events and tells each shift's win.",
+        (
+            "test_meters_are_the_sums_of_the_records",
+            "test_a_restart_leaves_no_hour_out_and_reads_none_twice",
+            "test_bets_and_wins_of_a_round_of_boxes_by_spot",
+            "test_a_reading_of_the_meters_says_how_far_it_covers_both_streams",
+            "test_the_office_checks_the_sums_of_a_day",
+            "test_chips_are_conserved_and_recovery_equals_play",
+        ),
     ),
     Row(
         25,
         "Rake goes into a box of the table; its rate is posted; a national rounding.",
         "Arrete of 14 May 2007, art. 57-2",
-        "Rate, cap and rounding (down, nearest or up) are the profile's; what is dropped is held against what is due.",
-        ("test_rake_is_rounded_as_the_house_says", "test_bg_5_30_another_amount_is_held_until_it_is_put_right"),
-        "The box itself and its count are not followed.",
+        "Rate, cap and rounding (down, nearest or up) are the profile's; what is dropped is held against what is due, and "
+        "`rake.collected` says what should lie in the box and what was counted.",
+        (
+            "test_rake_is_rounded_as_the_house_says",
+            "test_bg_5_30_another_amount_is_held_until_it_is_put_right",
+            "test_rake_and_tips_go_into_boxes_of_their_own",
+        ),
+        "No sensor watches the box itself; the sign is the house's.",
     ),
     Row(
         26,
         "Found and forgotten stakes are recorded and paid in as orphans.",
         "Arrete of 14 May 2007, art. 41",
-        "Nothing: `orphan.found` of the contract is not emitted.",
-        (),
-        "",
+        "`orphan.found` with amount and place, by a person or by antennas that see chips at the place of nobody for a "
+        "minute; a meter of its own, kept apart from the tray.",
+        (
+            "test_chips_at_the_place_of_nobody_are_orphans_after_a_minute",
+            "test_meters_are_the_sums_of_the_records",
+        ),
+        "That they are paid in at the cash desk is on no record; boxes of Ultimate are watched by people.",
     ),
     Row(
         27,
