@@ -33,7 +33,7 @@ from simulators.verdict import Case
 
 if TYPE_CHECKING:
     from simulators.rig import Rig
-    from simulators.rigs import Host
+    from simulators.through.rigged import Bench
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 """Where ledgers that prove nothing about a disk are kept: thousands of hands need not wait for one."""
@@ -57,7 +57,7 @@ class Ask:
     reads: Reads = "perfect"
     faults: Faults | None = None
     bundles: Path | None = None
-    rig: "tuple[Rig, Host] | None" = None
+    rig: "tuple[Rig, Bench] | None" = None
     closed_cards: Closed = "read"
     shoe: bool = False
     six: bool = False

@@ -20,7 +20,7 @@ from simulators.verdict import Case, Exit, exit_code
 
 if TYPE_CHECKING:
     from simulators.rig import Rig
-    from simulators.rigs import Host
+    from simulators.through.rigged import Bench
 
 __all__ = ["HOUSE", "Ask", "Found", "find", "house", "main", "play", "run"]
 
@@ -144,7 +144,7 @@ def _one_ledger(found: Sequence[Found], ask: Ask, ledger: Path) -> Iterator[Case
 
 
 @contextmanager
-def _rigged(path: Path | None) -> Iterator["tuple[tuple[Rig, Host] | None, dict[str, str]]"]:
+def _rigged(path: Path | None) -> Iterator["tuple[tuple[Rig, Bench] | None, dict[str, str]]"]:
     """The rig of a file with its devices, after the preflight, and what that found; nothing without a file."""
     if path is None:
         yield None, {}

@@ -4,8 +4,6 @@ A rig of kind ``sim`` needs no file. With ``wire`` the simulated devices stand o
 machine, and the daemon is one that runs already, or that the rig starts from its own configuration.
 """
 
-import os
-import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,23 +12,44 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from controller import client
-from controller.settings import Settings, load
+from controller.faults import read_toml
+from controller.settings import load
+from simulators import reach as reaches
 from simulators.errors import RigError
+from simulators.reach import Reach
 from simulators.scripts import strict
 from simulators.scripts.strict import Section
 
 KINDS = ("sim", "wire", "felt")
 MB = 1 << 20
 LEAST_FREE_MB = 512
-GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+
+
+@dataclass(frozen=True, slots=True)
+class Dut:
+    """What the rig must know of the table under test. Paths are those of its machine."""
+
+    site: str
+    table: str
+    test: bool
+    profile: str
+    devices: tuple[str, ...]
+    ledger: Path
+    socket: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Rig:
-    """One rig. ``start`` is empty for a daemon that runs already; ``devices`` as ``simulators.host`` spells them."""
+    """One rig. ``start`` is empty for a daemon that runs already; ``devices`` as ``simulators.host`` spells them.
+
+    ``reach`` is ``local``, or the machine of the daemon as ``ssh://user@host:port``; ``feltd`` is the command there.
+    """
 
     name: str
     config: Path
+    reach: str
+    ssh_config: Path | None
+    feltd: str
     start: str
     broker: int
     devices: tuple[Mapping[str, Any], ...]
@@ -38,9 +57,23 @@ class Rig:
     power: Mapping[str, str]
 
     @property
-    def settings(self) -> Settings:
-        """What the daemon under test is configured with. Raises ``BadConfiguration``."""
-        return load(self.config)
+    def remote(self) -> bool:
+        """Whether the daemon is on another machine."""
+        return self.reach != "local"
+
+    @property
+    def dut(self) -> Dut:
+        """What the daemon under test is configured with. Raises ``BadConfiguration``, ``RigError``.
+
+        Of a daemon on another machine ``config`` is a copy: the files that it names are there, and not looked at here.
+        """
+        if not self.remote:
+            settings = load(self.config)
+            setup = settings.setup
+            names = tuple(device.name for device in settings.devices)
+            where = (settings.ledger.file, settings.socket.path)
+            return Dut(setup.site, setup.table, setup.test, setup.profile.name, names, *where)
+        return _copied(self.config, read_toml(self.config))
 
 
 def read(path: Path) -> Rig:
@@ -54,9 +87,12 @@ def read(path: Path) -> Rig:
     dut = top.section("dut")
     reach, start = dut.text("reach", "local"), dut.text("start", "")
     if reach != "local":
-        raise RigError(f"{path}: dut.reach = {reach!r}: this rig reaches a daemon on its own machine only: local")
-    if start and not start.startswith("exec:"):
-        raise RigError(f"{path}: dut.start = {start!r}: leave it out for a daemon that runs already, or exec:feltd run")
+        reaches.of(reach, path.parent)  # says what is wrong with it
+    if (start and not start.startswith(("exec:", "systemd:"))) or (start.startswith("exec:") and reach != "local"):
+        told = "leave it out for a daemon that runs already, or systemd:UNIT; on this machine also exec:feltd run"
+        raise RigError(f"{path}: dut.start = {start!r}: {told}")
+    ssh_config = dut.text("ssh_config", None)
+    feltd = dut.text("feltd", "feltd")
     config = path.parent / dut.text("config")
     dut.text("key", "")
     broker = _port(path, dut.text("broker"))
@@ -72,7 +108,19 @@ def read(path: Path) -> Rig:
     clock.done()
     usbip = top.text("usbip", "127.0.0.1:0")
     top.done()
-    return Rig(name, config, start, broker, devices, usbip, switches)
+    ssh = path.parent / ssh_config if ssh_config else None
+    return Rig(name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
+
+
+def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
+    """The table of another machine, by a copy of its file."""
+    ledger = tree.get("ledger", {}).get("file") or f"{tree.get('state_dir')}/{tree.get('table')}.ledger"
+    listens = tree.get("socket", {}).get("path") or f"{tree.get('state_dir')}/{tree.get('table')}.sock"
+    if not (str(ledger).startswith("/") and str(listens).startswith("/")):
+        raise RigError(f"{path}: state_dir, ledger.file and socket.path of another machine are given from the root /")
+    names = tuple(tree.get("devices", {}))
+    facts = (tree["site"], tree["table"], tree.get("test") is True, tree["profile"], names)
+    return Dut(*facts, Path(ledger), Path(listens))
 
 
 def _port(path: Path, uri: str) -> int:
@@ -104,35 +152,27 @@ def _device(path: Path, name: str, section: Section) -> dict[str, Any]:
     return made
 
 
-def preflight(rig: Rig, folder: Path, *, running: bool) -> dict[str, str]:
+def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[str, str]:
     """Look before the first case; what was found, for the report. Raises ``RigError`` naming what is not ready."""
-    settings = rig.settings
-    if not settings.setup.test:
+    dut = rig.dut
+    if not dut.test:
         raise RigError(f"{rig.config}: test is not set: a rig never plays on a live table")
-    configured = {device.name for device in settings.devices}
-    if missing := [device["name"] for device in rig.devices if device["name"] not in configured]:
+    if missing := [device["name"] for device in rig.devices if device["name"] not in dut.devices]:
         raise RigError(f"{rig.config}: has no device {', '.join(missing)}, which the rig plays")
     free = shutil.disk_usage(folder).free // MB
     if free < LEAST_FREE_MB:
         raise RigError(f"{folder}: {free} MB are free, {LEAST_FREE_MB} are needed for evidence")
-    if not running and settings.ledger.file.exists():
-        raise RigError(f"{settings.ledger.file}: is there already; a rig starts its daemon on a new ledger")
+    if not running and reach.run("test", "-e", str(dut.ledger)).returncode == 0:
+        raise RigError(f"{dut.ledger}: is there already; a rig starts its daemon on a new ledger")
     if running:
-        _answering(settings)
-    governor = GOVERNOR.read_text(encoding="ascii").strip() if GOVERNOR.exists() else "unknown"
-    return {
-        "rig": rig.name,
-        "kernel": platform.release(),
-        "cpus": str(os.cpu_count()),
-        "governor": governor,
-        "free_mb": str(free),
-        "table": f"{settings.setup.site}/{settings.setup.table}",
-    }
+        _answering(reach.socket(dut.socket))
+    found = reaches.machine(reach)
+    return {"rig": rig.name, **found, "free_mb": str(free), "table": f"{dut.site}/{dut.table}", "reach": rig.reach}
 
 
-def _answering(settings: Settings) -> None:
+def _answering(socket: Path) -> None:
     try:
-        status = client.ask(settings.socket.path, {"command": "status"})["status"]
+        status = client.ask(socket, {"command": "status"})["status"]
     except client.NotReachable as error:
         raise RigError(str(error)) from error
     if not status["test"]:
@@ -141,7 +181,7 @@ def _answering(settings: Settings) -> None:
         raise RigError("the table is open: close it before the rig plays on it")
 
 
-def all_up(settings: Settings) -> list[str]:
+def all_up(dut: Dut, socket: Path) -> list[str]:
     """The devices that the daemon under test does not call up."""
-    devices = client.ask(settings.socket.path, {"command": "status"})["status"]["devices"]
-    return [device.name for device in settings.devices if devices.get(device.name) != "up"]
+    devices = client.ask(socket, {"command": "status"})["status"]["devices"]
+    return [name for name in dut.devices if devices.get(name) != "up"]

@@ -1,6 +1,7 @@
 """Rehearsal over wires: device processes, the real daemon, a real broker. Time is real, or scaled."""
 
 import sqlite3
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -50,8 +51,8 @@ class WiresStage:
     def __init__(self, plan: Plan, folder: Path, speed: int = 1, ledger: Path | None = None) -> None:
         self.plan = plan
         self.ledger = ledger or folder / "ledger"
-        self.whole = not self.ledger.exists()
-        self._before = 0 if self.whole else last_row(self.ledger)
+        self._before = self._row()
+        self.whole = self._before == 0
         self._folder = folder
         self._speed = speed
         self._dealer = plan.dealer()
@@ -154,7 +155,7 @@ class WiresStage:
             lines.append(f"{len(missing)} of {len(written)} events were never delivered")
         if {event.body for event in self._subscriber.seen} - set(written):
             lines.append("events were delivered that are not in the ledger")
-        verified = feltd("verify", str(self.ledger))
+        verified = self._verified()
         if verified.returncode != 0:
             lines.append(f"feltd verify: {verified.stdout}{verified.stderr}".strip())
         return lines + self._subscriber.faults
@@ -163,6 +164,13 @@ class WiresStage:
         """End everything that was started, the last first."""
         while self._open:
             self._open.pop()()
+
+    def _row(self) -> int:
+        """The ledger's last row before this stage; 0 where there is no ledger yet."""
+        return last_row(self.ledger) if self.ledger.exists() else 0
+
+    def _verified(self) -> subprocess.CompletedProcess[str]:
+        return feltd("verify", str(self.ledger))
 
     def _written(self) -> list[bytes]:
         """What the ledger holds; of an older ledger only what this stage has added is asked for."""

@@ -13,6 +13,7 @@ from simulators.broker import MosquittoBroker, free_port
 from simulators.errors import RigError, ScriptError
 from simulators.plan import of_scenario
 from simulators.process import DaemonProcess
+from simulators.reach import Here
 from simulators.rehearse import main
 from simulators.scripts import scenario
 from simulators.subscriber import Subscriber
@@ -94,7 +95,10 @@ def test_a_daemon_that_runs_already_is_under_test(tmp_path: Path) -> None:
     ("old", "new", "error", "says"),
     [
         ('kind = "wire"', 'kind = "felt"', ScriptError, "actuator"),
-        ('reach = "local"', 'reach = "ssh://table@dut"', RigError, "own machine"),
+        ('reach = "local"', 'reach = "telnet://dut"', RigError, "ssh://user@host:port"),
+        ('reach = "local"', 'reach = "ssh://table:secret@dut"', RigError, "a password never stands in it"),
+        ('reach = "local"', 'reach = "ssh://dut"\nstart = "exec:feltd run"', RigError, "systemd:UNIT"),
+        ('reach = "local"', 'reach = "local"\nstart = "init:feltd"', RigError, "systemd:UNIT"),
         ('"mqtt://127.0.0.1:1"', '"mqtts://far:8883"', RigError, "loopback"),
         ('port = "pty:tray0"', 'port = "com3"', RigError, "tray0.port"),
         ("schema = 1", "schema = 1\nwhat = 2", ScriptError, "what"),
@@ -115,9 +119,9 @@ def test_the_preflight_stops_the_night(tmp_path: Path) -> None:
     rig = rigs.read(path)
     (tmp_path / "ledger").write_bytes(b"")
     with pytest.raises(RigError, match="new ledger"):
-        rigs.preflight(rig, tmp_path, running=False)
+        rigs.preflight(rig, tmp_path, Here(), running=False)
     (tmp_path / "ledger").unlink()
-    assert rigs.preflight(rig, tmp_path, running=False)["table"] == "rig/t01"
+    assert rigs.preflight(rig, tmp_path, Here(), running=False)["table"] == "rig/t01"
     table.write_text(table.read_text(encoding="utf-8").replace("devices.tray0", "devices.tray9"), encoding="utf-8")
     with pytest.raises(RigError, match="no device tray0"):
-        rigs.preflight(rigs.read(path), tmp_path, running=False)
+        rigs.preflight(rigs.read(path), tmp_path, Here(), running=False)
