@@ -39,7 +39,7 @@ demo: $(STAMP)
 
 # The integration tests talk to a real broker, have systemd's own tools read the units and tshark the captures. Where one is missing
 # they fail and say so; they are never skipped.
-PEERS := mosquitto:mosquitto systemd-analyze:systemd tshark:tshark
+PEERS := mosquitto:mosquitto systemd-analyze:systemd tshark:tshark sshd:openssh-server
 peers:
 	@for need in $(PEERS); do \
 	    command -v $${need%%:*} >/dev/null || missing="$$missing $${need##*:}"; \

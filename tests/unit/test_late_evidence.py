@@ -1,4 +1,4 @@
-"""What is heard late, at once, or not where it belongs yet: no seat is guessed, no order is invented, nobody accused."""
+"""What is heard late, at once, or not where it belongs yet: no seat is guessed, no order invented, nobody accused."""
 
 from collections.abc import Iterable
 

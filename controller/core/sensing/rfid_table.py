@@ -305,9 +305,13 @@ class RfidTable:
         return self._pushed(at, hand) if self._finish is not None else []
 
     def _collected(self) -> bool:
-        return not self.sighted and self._card_places <= self._where.seen_places and not any(
-            place.startswith(CARD_PLACES) and any(is_card(self._setup, tag) for tag in self._where.at(place))
-            for place in self._where.places()
+        return (
+            not self.sighted
+            and self._card_places <= self._where.seen_places
+            and not any(
+                place.startswith(CARD_PLACES) and any(is_card(self._setup, tag) for tag in self._where.at(place))
+                for place in self._where.places()
+            )
         )
 
     def _card_sources(self) -> Iterable[Evidence]:
