@@ -88,7 +88,10 @@ class BackgroundCheck:
             self._thread.join(5)
 
     def _run(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
+        try:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
+        except PermissionError as error:
+            _log.warning("the ledger is checked at ordinary priority", error=str(error))
         began = time.monotonic()
         try:
             keys = [*self._keys, *handed_over(self._path)] if self._keys else None

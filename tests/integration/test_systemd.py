@@ -173,6 +173,9 @@ def test_the_daemon_lives_under_the_filter_of_its_unit(tmp_path: Path, manager: 
             hear(manager, "READY=1")
             hear(manager, "WATCHDOG=1")
             wait_until(lambda: all(daemon.status["devices"].get(name) == "up" for name in drivers), what="devices up")
+            # The whole file is checked in the background, by a thread that lowers its priority.
+            wait_until(lambda: "ledger checked" in daemon.log.read_text(encoding="utf-8"), what="the ledger's check")
+            assert "ordinary priority" not in daemon.log.read_text(encoding="utf-8")
             daemon.do("login", staff="s-01", role="dealer")
             daemon.do("open")
             wait_until(lambda: any("table/opened" in heard.topic for heard in subscriber.events), what="the event")
@@ -193,7 +196,7 @@ def refused(call, *args):
 print([refused(*what) for what in (
     (mmap.mmap, -1, 4096, mmap.MAP_PRIVATE, mmap.PROT_WRITE | mmap.PROT_EXEC),
     (socket.socket, socket.AF_PACKET, socket.SOCK_RAW),
-    (os.setpriority, os.PRIO_PROCESS, 0, 1),
+    (os.sched_setaffinity, 0, {0}),
     (os.setuid, 0),
     (os.chroot, "/"),
 )])

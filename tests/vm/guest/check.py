@@ -51,6 +51,7 @@ OFFICE_S = 300.0
 NOBODY = 65534
 BAD = ("BUG:", "Oops", "Call Trace", "type=1326")
 """In the kernel's log; the last is a system call that the filter ended a process for."""
+ILL = ("Traceback", "ended with an error", "ordinary priority")
 OPEN = "import os,sys; os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)"
 
 
@@ -207,7 +208,9 @@ class Check:
     def nothing_was_refused_on_the_way(self) -> list[str]:
         kernel = sh("journalctl", "--dmesg", "--no-pager", "--output=cat").splitlines()
         expect([], [line for line in kernel if any(word in line for word in BAD)], "the kernel's log")
-        expect([], [line for line in self._log() if "Traceback" in line], "the daemon's log")
+        expect([], [line for line in self._log() if any(word in line for word in ILL)], "the daemon's log")
+        checked = [line for line in self._journal() if line.get("event") == "ledger checked"]
+        expect([0, 0, 0], [line["faults"] for line in checked], "faults that each start found in the ledger")
         failed = sh("systemctl", "list-units", "--failed", "--plain", "--no-legend")
         expect("", failed.strip(), "failed units")
         return [sh("uname", "--kernel-release").strip() + ", " + sh("systemctl", "--version").splitlines()[0]]
