@@ -151,6 +151,11 @@ def test_mode(kind: str) -> Notice:
     return Notice(kind, {"by": {"account": f"uid:{os.getuid()}"}, "restored": kind == "test.left"})
 
 
+def differences(setup: Setup) -> dict[str, Any]:
+    """What lies otherwise than on record: not known yet where antennas have to read first. It enters as facts then."""
+    return {"differences": None if setup.kind == "rfid" else []}
+
+
 def notices(settings: Settings, before: Before, wall_ns: int) -> list[Notice]:
     """``daemon.started``, and ``recovery.completed`` where the run before did not end in order."""
     started: dict[str, Any] = {
@@ -171,5 +176,5 @@ def notices(settings: Settings, before: Before, wall_ns: int) -> list[Notice]:
         said.append(test_mode("test.entered"))
     if not before.ended_well:
         gap = None if before.last_wall_ns is None else max(0, (wall_ns - before.last_wall_ns) // 1_000_000)
-        said.append(Notice("recovery.completed", {"gap_ms": gap, "differences": [], "confirmed_by": []}))
+        said.append(Notice("recovery.completed", {"gap_ms": gap, **differences(settings.setup), "confirmed_by": []}))
     return said

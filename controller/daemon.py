@@ -304,7 +304,8 @@ class Daemon:
                 data = {"before": time_text(step.before), "after": time_text(step.after), "step_ms": step.step_ms}
                 self._tell(Notice("clock.stepped", data | {"synced": synchronized()}))
             if slept := sleep.look():
-                told = {"gap_ms": slept, "differences": [], "cause": "suspended", "confirmed_by": []}
+                told = {"gap_ms": slept, **boot.differences(self._settings.setup), "confirmed_by": []}
+                told["cause"] = "suspended"
                 self._tell(Notice("recovery.completed", told))
             now = time.monotonic()
             if now >= archive_at:

@@ -122,6 +122,7 @@ class ProfileFile(UltimateKeys):
     inspector_max_tables: Count = None
     rake: RakeFile | None = None
     may_rule: Annotated[list[Role], Field(min_length=1)] = Field(default=["chief_inspector", "manager"])
+    confirm_resume: bool = False
     approvals: list[ApprovalFile] = Field(default=[])
 
 

@@ -197,7 +197,7 @@ SYSTEM: dict[str, dict[str, Schema]] = {
     "device.conflict": _DEVICE,
     "recovery.completed": {
         "gap_ms": known(COUNT),
-        "differences": many(ANY),
+        "differences": known(many(ANY)),
         "cause?": KEY,
         "incident?": KEY,
         "confirmed_by?": many(PERSON),

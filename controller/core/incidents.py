@@ -334,6 +334,23 @@ def ledger_fault(out: Out, facts: dict[str, Any], kind: str = "ledger_fault") ->
     )
 
 
+def resume(out: Out) -> str | None:
+    """A hand was open when the power went, and the house wants a person to let it go on (I-32). ``None``: nobody asked.
+
+    Where the hand is held already, whoever rules on that has looked.
+    """
+    state, house = out.state, out.setup
+    if not house.profile.confirm_resume or house.test or state.play is None or state.held is not None:
+        return None
+    if any(i.hand == state.play.id for i in state.incidents.values()):
+        return None
+    facts = {"hand": state.play.id}
+    holds, others = "hand", ("void",)
+    return open_one(
+        out, "I-32", "ledger_fault", "resume", holds=holds, proposed="play_on", alternatives=others, facts=facts
+    )
+
+
 def close(out: Out, name: str, outcome: str, basis: Any = "derived") -> None:
     """Emit ``incident.closed``."""
     incident = out.state.incidents[name]

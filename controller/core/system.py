@@ -108,6 +108,8 @@ def notice(out: Out, what: Notice) -> None:
     if what.kind not in OPS:
         raise ValueError(f"no such notice: {what.kind!r}; use one of {', '.join(OPS)} or a queue's or ledger's fault")
     data = dict(what.data)
+    if what.kind == "recovery.completed" and data.get("cause") != "suspended" and (asked := incidents.resume(out)):
+        data["incident"] = asked
     if what.kind == "daemon.started" and out.state.play is not None:
         data["open_hand"] = out.state.play.id
     out.emit("ops", what.kind, out.setup.table, data | {"basis": "derived"})

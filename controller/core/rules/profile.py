@@ -104,6 +104,8 @@ class Profile:
     """How many tables one inspector may watch (BG-A1)."""
     rake: Rake | None = None
     may_rule: tuple[str, ...] = ("chief_inspector", "manager")
+    confirm_resume: bool = False
+    """Whether a person has to confirm that a hand goes on after a power cut (I-32). In test mode nobody is asked."""
     approvals: tuple[Approval, ...] = ()
     ultimate: Ultimate | None = None
     """What an Ultimate table needs beside; ``None`` at a poker table."""
