@@ -22,6 +22,7 @@ from simulators.scripts.acts import (
     Flicker,
     LiftCards,
     OtherDeck,
+    Power,
     ReplaceChips,
     Script,
     Slide,
@@ -257,7 +258,7 @@ class ScenarioRun:
 
 def _faulted(scenario: Scenario) -> bool:
     """Whether the scenario makes something go wrong."""
-    ours = (DeviceAct, SystemAct, Flicker, LiftCards, OtherDeck)
+    ours = (DeviceAct, SystemAct, Power, Flicker, LiftCards, OtherDeck)
     return scenario.killed or any(isinstance(act, ours) for step in scenario.steps for act in step.acts)
 
 

@@ -17,6 +17,7 @@ from controller.settings import load
 from simulators import reach as reaches
 from simulators.errors import RigError
 from simulators.reach import Reach
+from simulators.relays import channels
 from simulators.scripts import strict
 from simulators.scripts.strict import Section
 
@@ -54,7 +55,10 @@ class Rig:
     broker: int
     devices: tuple[Mapping[str, Any], ...]
     usbip: str
-    power: Mapping[str, str]
+    power: Mapping[str, int]
+    """What the rig's relays switch (``dut``, or a device), by the number of the relay."""
+    board: str
+    """The serial port of the relay board; empty where the rig switches nothing."""
 
     @property
     def remote(self) -> bool:
@@ -101,7 +105,13 @@ def read(path: Path) -> Rig:
     devices = tuple(_device(path, called, listed.section(called)) for called in listed.data)
     listed.done()
     power = top.section("power")
-    switches = {switch: power.text(switch) for switch in power.data}
+    board = power.text("board", "")
+    switches = channels(path, {switch: power.text(switch) for switch in power.data if switch != "board"})
+    if switches and not board:
+        raise power.wrong("board", "", "name the relay board's port, for instance /dev/ttyUSB9")
+    for switch in switches:
+        if switch != "dut" and switch not in listed.data:
+            raise power.wrong(switch, power.data[switch], f"is no device of this rig: {', '.join(listed.data)}, or dut")
     clock = top.section("clock")
     clock.text("source", "rig-host")
     clock.number("max_act_late_ms", 20)
@@ -109,7 +119,7 @@ def read(path: Path) -> Rig:
     usbip = top.text("usbip", "127.0.0.1:0")
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
-    return Rig(name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
+    return Rig(name, config, reach, ssh, feltd, start, broker, devices, usbip, switches, _node(path, board))
 
 
 def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
@@ -121,6 +131,10 @@ def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
     names = tuple(tree.get("devices", {}))
     facts = (tree["site"], tree["table"], tree.get("test") is True, tree["profile"], names)
     return Dut(*facts, Path(ledger), Path(listens))
+
+
+def _node(path: Path, port: str) -> str:
+    return str((path.parent / port.removeprefix("pty:")).resolve()) if port.startswith("pty:") else port
 
 
 def _port(path: Path, uri: str) -> int:

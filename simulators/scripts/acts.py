@@ -205,6 +205,14 @@ class SystemAct:
 
 
 @dataclass(frozen=True, slots=True)
+class Power:
+    """The power of a device, or of the whole machine under test (``dut``), is cut or comes back."""
+
+    name: str
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Nobody does anything for so long."""
 
@@ -235,6 +243,7 @@ Act = (
     | Rule
     | DeviceAct
     | SystemAct
+    | Power
     | Pause
     | Unsensed
     | Check

@@ -15,6 +15,7 @@ from simulators.scripts.acts import (
     Muck,
     Order,
     Pause,
+    Power,
     Press,
     Rule,
     Show,
@@ -295,6 +296,13 @@ def _device(what: str, *numbers: str) -> "Expand":
     return expand
 
 
+def _power(*, on: bool) -> "Expand":
+    def expand(section: Section, felt: Felt) -> Iterator[Act]:
+        yield Power(section.choice("what", (*felt.devices, "dut"), "dut"), on)
+
+    return expand
+
+
 def _just(act: Act) -> "Expand":
     def expand(_section: Section, _felt: Felt) -> Iterator[Act]:
         yield act
@@ -368,6 +376,8 @@ ACTS: Mapping[str, Expand] = {
     "device.reset": _device("reset"),
     "device.jam": _device("jam", "ms"),
     "link.noise": _device("noise", "ms", "rate"),
+    "power.cut": _power(on=False),
+    "power.on": _power(on=True),
     "daemon.kill": _just(SystemAct("daemon.kill")),
     "daemon.start": _just(SystemAct("daemon.start")),
     "broker.stop": _just(SystemAct("broker.stop")),

@@ -3,26 +3,31 @@
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from controller.client import NotReachable
 from controller.contract.topics import Source, Topics
 from simulators import reach as reaches
 from simulators import rig as rigs
-from simulators.errors import RigError
+from simulators.errors import ProductFailure, RigError
 from simulators.gestures import FILLER
 from simulators.plan import Plan
 from simulators.process import DaemonProcess, feltd
 from simulators.reach import Reach
+from simulators.relays import Relays
 from simulators.rig import Rig
 from simulators.rigs import Host
+from simulators.scripts.acts import Act, Power
 from simulators.subscriber import Subscriber
 from simulators.through.stage import NotRunnable
 from simulators.through.wires import DELIVERED_S, WiresStage
 from simulators.unit import UnitDaemon
 
 UP_S = 90.0
+BOOT_S = 180.0
+"""A machine may take so long from power to a daemon whose devices are up."""
 
 
 class Reached(DaemonProcess):
@@ -50,12 +55,15 @@ class Bench:
 
     host: Host
     reach: Reach
+    relays: Relays | None = None
 
 
 @contextmanager
 def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]]]:
     """The rig's devices, plugged in, after the preflight; and what that found. Raises ``RigError``."""
-    with closing(reaches.of(rig.reach, folder, rig.ssh_config)) as reach:
+    with ExitStack() as opened:
+        reach = opened.enter_context(closing(reaches.of(rig.reach, folder, rig.ssh_config)))
+        relays = opened.enter_context(closing(Relays(rig.board, rig.power))) if rig.board else None
         found = rigs.preflight(rig, folder, reach, running=not rig.start)
         with Host(rig.devices, folder / "devices.sock", usbip=rig.usbip) as host:
             if not rig.start:
@@ -66,7 +74,7 @@ def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]
                             f"the daemon under test does not see {', '.join(dark)}: look at ports and cables"
                         )
                     time.sleep(0.1)
-            yield Bench(host, reach), found
+            yield Bench(host, reach, relays), found
 
 
 class RigStage(WiresStage):
@@ -108,6 +116,35 @@ class RigStage(WiresStage):
         self._start_daemon()
         for order in plan.opening():
             self.perform(order)
+
+    def perform(self, act: Act) -> None:
+        """As over wires; the power is cut by relays. Raises ``NotRunnable`` where this rig has none for it."""
+        if not isinstance(act, Power):
+            super().perform(act)
+            return
+        relays = self._bench.relays
+        if relays is None or act.name not in self._rig.power:
+            raise NotRunnable(f"power of {act.name}: this rig has no relay for it; see [power] of its file")
+        relays.switch(act.name, on=act.on)
+        if act.name == "dut" and act.on:
+            self._back()
+
+    def _back(self) -> None:
+        """The machine under test has power again: wait until its daemon answers and calls its devices up."""
+        reach, deadline = self._bench.reach, time.monotonic() + BOOT_S
+        reach.close()  # what carried the socket is gone
+        while True:
+            try:
+                self._daemon.socket = reach.socket(self._dut.socket)
+                if not rigs.all_up(self._dut, self._daemon.socket):
+                    return
+                told = "devices are not up"
+            except (RigError, NotReachable) as error:
+                told = str(error)
+                reach.close()
+            if time.monotonic() > deadline:
+                raise ProductFailure(f"after its power came back the daemon is not there: {told}")
+            time.sleep(1)
 
     def _made(self) -> DaemonProcess:
         start = self._rig.start

@@ -12,7 +12,7 @@ from controller.ledger.keys import Keys, create_auditor_key, create_signing_key
 from controller.ledger.store import Ledger
 from simulators.errors import ScriptError, SimulatorError
 from simulators.plan import SITE, TABLE, Plan
-from simulators.scripts.acts import Act, Order, Rule
+from simulators.scripts.acts import Act, DeviceAct, Order, Power, Rule, SystemAct
 from simulators.seen import Seen, of_body, of_record
 from simulators.tokens import Tokens
 
@@ -30,6 +30,13 @@ def bursts(args: Mapping[str, Any]) -> list[int]:
     """The pauses in ms between bursts of noise: ``rate`` a second for ``ms``; one burst without them."""
     rate, ms = int(args.get("rate", 1)), int(args.get("ms", 0))
     return [0] + [1000 // rate] * (ms * rate // 1000) if rate else []
+
+
+def without_switches(act: Power) -> DeviceAct | SystemAct:
+    """What a cut of the power comes to on simulated devices: a plug that is pulled, a process that is gone."""
+    if act.name == "dut":
+        return SystemAct("daemon.start" if act.on else "daemon.kill")
+    return DeviceAct("plug" if act.on else "unplug", act.name)
 
 
 class NotRunnable(SimulatorError):

@@ -17,8 +17,8 @@ from simulators.gestures import MODELS, Answer, perform
 from simulators.hardware.device import Device
 from simulators.plan import Plan
 from simulators.rigs import VirtualWire
-from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
-from simulators.through.stage import MS, NOISE, Inside, Journal, NotRunnable, bursts, command_of
+from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Power, Rule, SystemAct
+from simulators.through.stage import MS, NOISE, Inside, Journal, NotRunnable, bursts, command_of, without_switches
 from simulators.tokens import Tokens
 
 READY_MS = 5000
@@ -83,6 +83,8 @@ class VirtualStage(Inside):
                 self._feed(command_of(act, self._seen))
             case DeviceAct():
                 self._accident(act)
+            case Power():
+                self.perform(without_switches(act))
             case SystemAct(what=what):
                 self._system(what)
             case Pause(ms=ms):

@@ -20,11 +20,11 @@ from simulators.layout import Device, Layout
 from simulators.plan import SITE, TABLE, Plan
 from simulators.process import DaemonProcess, feltd
 from simulators.rigs import Host
-from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Rule, SystemAct
+from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Power, Rule, SystemAct
 from simulators.seen import Seen
 from simulators.subscriber import Subscriber
 from simulators.through.lost import Performed
-from simulators.through.stage import NOISE, bursts, command_of
+from simulators.through.stage import NOISE, bursts, command_of, without_switches
 from simulators.tokens import Tokens
 
 DEVICES_S = 15.0
@@ -134,6 +134,8 @@ class WiresStage:
                 self._order(act)
             case DeviceAct():
                 self._accident(act)
+            case Power():
+                self.perform(without_switches(act))
             case SystemAct(what=what):
                 self._system(what)
             case Pause(ms=ms):
