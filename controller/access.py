@@ -80,14 +80,16 @@ class Access:
         """
         with self._guard:
             for body in attempts:
-                event = json.loads(body)
-                data = event["data"]
-                happened = datetime.fromisoformat(event["time"]).timestamp()
-                at = self._clock() - max(0.0, wall_ns / 1e9 - happened)
-                if data["result"] == "ok":
-                    self._failures.pop(data["staff"], None)
-                elif data["result"] == "denied":
-                    self._count(data["staff"] or data["place"], at)
+                try:
+                    event = json.loads(body)
+                    name, result = event["data"]["staff"] or event["data"]["place"], event["data"]["result"]
+                    happened = datetime.fromisoformat(event["time"]).timestamp()
+                except (ValueError, KeyError, TypeError):
+                    continue  # no event any more: the check of the ledger tells it, and the table starts all the same
+                if result == "ok":
+                    self._failures.pop(name, None)
+                elif result == "denied":
+                    self._count(name, self._clock() - max(0.0, wall_ns / 1e9 - happened))
 
     def prove(self, staff: str, role: str, pins: Mapping[str, Any], place: str) -> None:
         """Whether this is the person and may have the role. Raises ``Denied``; the attempt is on record then.

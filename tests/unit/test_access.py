@@ -140,7 +140,8 @@ def test_a_lock_out_survives_a_restart_for_as_long_as_it_would_have_lasted(house
 
 
 def test_a_count_goes_on_over_a_restart_and_a_success_ends_it(house: House) -> None:
-    before = [attempt("denied", 1000)] * TRIES + [attempt("ok", 3000)] + [attempt("denied", 3001)] * (TRIES - 1)
+    before = [b"damaged", b"{}", *[attempt("denied", 1000)] * TRIES, attempt("ok", 3000)]
+    before += [attempt("denied", 3001)] * (TRIES - 1)
     house.access.recall(before, int(3100e9))
     house.login("s-01", "dealer", "wrong1")
     assert "locked out" in house.login("s-01", "dealer", PIN)["error"]["remedy"]
