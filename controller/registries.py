@@ -26,7 +26,6 @@ from controller.faults import (
     unreadable,
 )
 
-
 CASES = frozenset({"stolen", "withdrawn", "counterfeit"})
 """Why a chip stands on the list."""
 

@@ -42,6 +42,18 @@ COMMANDS = st.one_of(
     st.fixed_dictionaries({"name": st.just("login"), "staff": PEOPLE, "role": st.sampled_from(["dealer", "cage"])}),
     st.fixed_dictionaries({"name": st.just("logout"), "staff": PEOPLE}),
     st.fixed_dictionaries({"name": st.just("rule"), "incident": st.sampled_from(["I-25", "I-31", "I-28", "I-9"])}),
+    st.fixed_dictionaries({"name": st.sampled_from(["fill", "credit"]), "lines": LINES}),
+    st.fixed_dictionaries({"name": st.just("slip"), "do": st.sampled_from(["complete", "cancel"]), "with": PEOPLE}),
+    st.fixed_dictionaries(
+        {
+            "name": st.just("collect"),
+            "what": st.sampled_from(["drop", "rake", "tips"]),
+            "counted": st.sampled_from([None, 0, 1000]),
+        }
+    ),
+    st.fixed_dictionaries({"name": st.just("orphan"), "amount": st.just(5), "place": st.just("bet:3")}),
+    st.fixed_dictionaries({"name": st.just("tip"), "seat": SEATS, "amount": st.just(10)}),
+    st.just({"name": "meters"}),
     st.just({"name": "open"}),
     st.just({"name": "draw"}),
     st.just({"name": "hand"}),
@@ -72,7 +84,7 @@ def perform(felt: House, command: dict[str, Any], chance: random.Random) -> None
             seats = sorted(felt.session.state.seats)
             felt.say("button", draw=[{"seat": s, "card": c} for s, c in zip(seats, cards, strict=False)], collected=52)
         case name:
-            if args.get("lines"):
+            if args.get("lines") and name not in ("fill", "credit"):
                 args["with"] = "s-3"
             felt.do(Command(name, args, "s-1", chance.choice(["manager", "dealer"]), "test"))
 
