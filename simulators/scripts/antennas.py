@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from simulators.errors import RigError
 from simulators.scripts import steps
+from simulators.scripts.accidents import Expand
 from simulators.scripts.acts import (
     Act,
     Attest,
@@ -18,7 +19,7 @@ from simulators.scripts.acts import (
     Sweep,
 )
 from simulators.scripts.felt import Felt
-from simulators.scripts.steps import Expand, chair, seat_named
+from simulators.scripts.steps import chair, seat_named
 from simulators.scripts.strict import Section
 from simulators.tokens import heap
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from simulators.errors import RigError
 from simulators.scripts import antennas, steps
+from simulators.scripts.accidents import Expand
 from simulators.scripts.acts import (
     Act,
     Attest,
@@ -24,7 +25,6 @@ from simulators.scripts.acts import (
     Unsensed,
 )
 from simulators.scripts.felt import Felt
-from simulators.scripts.steps import Expand
 from simulators.scripts.strict import Section
 from simulators.tokens import PURSE_EACH
 

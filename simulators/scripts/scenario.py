@@ -14,13 +14,14 @@ from controller.settingschecks import flat
 from simulators import boxtable, layout
 from simulators.layout import Closed, Kind
 from simulators.scripts import antennas, boxes, strict, variants
+from simulators.scripts.accidents import Expand
 from simulators.scripts.acts import SeatStart, Stakes
 from simulators.scripts.antennas import AntennaFelt
 from simulators.scripts.boxes import BoxFelt
 from simulators.scripts.expectations import Expect, Final, Never, read_expectations
 from simulators.scripts.felt import Felt
 from simulators.scripts.opening import Opening, read_deck, read_opening
-from simulators.scripts.steps import ACTS, Expand, Span, Step, read_span, read_steps
+from simulators.scripts.steps import ACTS, Span, Step, read_span, read_steps
 from simulators.scripts.variants import Pick
 
 STAKES = ("blinds", "ante", "ante_kind", "currency", "exponent")

@@ -1,26 +1,25 @@
 """The steps of a scenario: when each happens, and its act expanded for a shoe table (``antennas``: for the other)."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from simulators.scripts import accidents
+from simulators.scripts.accidents import Expand, just
 from simulators.scripts.acts import (
     DECK,
     Act,
     Check,
     Declare,
-    DeviceAct,
     Finish,
     Muck,
     Order,
     Pause,
-    Power,
     Press,
     Rule,
     Show,
     Slide,
-    SystemAct,
     Unsensed,
 )
 from simulators.scripts.felt import Felt
@@ -284,30 +283,7 @@ def role(section: Section, who: str, felt: Felt) -> str:
     raise section.wrong("who", who, f"nobody in [start.people]; there are {', '.join(felt.people.values())}")
 
 
-# ---------------------------------------------------------- devices and system
-
-
-def _device(what: str, *numbers: str) -> "Expand":
-    def expand(section: Section, felt: Felt) -> Iterator[Act]:
-        device = section.choice("device", felt.devices)
-        yield DeviceAct(what, device, {name: section.number(name, None) for name in numbers if name in section})
-        section.asked.update(numbers)
-
-    return expand
-
-
-def _power(*, on: bool) -> "Expand":
-    def expand(section: Section, felt: Felt) -> Iterator[Act]:
-        yield Power(section.choice("what", (*felt.devices, "dut"), "dut"), on)
-
-    return expand
-
-
-def _just(act: Act) -> "Expand":
-    def expand(_section: Section, _felt: Felt) -> Iterator[Act]:
-        yield act
-
-    return expand
+# ----------------------------------------------------------------------- the rest
 
 
 def _pause(section: Section, _felt: Felt) -> Iterator[Act]:
@@ -349,8 +325,6 @@ def _unsensed(*keys: str) -> "Expand":
     return expand
 
 
-Expand = Callable[[Section, Felt], Iterator[Act]]
-
 ACTS: Mapping[str, Expand] = {
     "card.slide": _slide,
     "card.turn": _turn,
@@ -359,7 +333,7 @@ ACTS: Mapping[str, Expand] = {
     "tag.flicker": _unsensed("off_ms", "times"),
     "deck.second": _unsensed("ms", "count"),
     "cards.deal": _deal,
-    "cards.collect": _just(Finish()),
+    "cards.collect": just(Finish()),
     "deck.shuffle": _shuffle,
     "stub.reshuffle": _reshuffle,
     "chips.put": _put,
@@ -371,18 +345,8 @@ ACTS: Mapping[str, Expand] = {
     "attest": _attest,
     "rule": _rule,
     "command": _command,
-    "device.unplug": _device("unplug"),
-    "device.plug": _device("plug"),
-    "device.reset": _device("reset"),
-    "device.jam": _device("jam", "ms"),
-    "link.noise": _device("noise", "ms", "rate"),
-    "power.cut": _power(on=False),
-    "power.on": _power(on=True),
-    "daemon.kill": _just(SystemAct("daemon.kill")),
-    "daemon.start": _just(SystemAct("daemon.start")),
-    "broker.stop": _just(SystemAct("broker.stop")),
-    "broker.start": _just(SystemAct("broker.start")),
+    **accidents.ACTS,
     "pause": _pause,
     "mark": _mark,
-    "check": _just(Check()),
+    "check": just(Check()),
 }

@@ -24,7 +24,7 @@ from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Power, Rule, S
 from simulators.seen import Seen
 from simulators.subscriber import Subscriber
 from simulators.through.lost import Performed
-from simulators.through.stage import NOISE, bursts, command_of, without_switches
+from simulators.through.stage import NOISE, NotRunnable, bursts, command_of, without_switches
 from simulators.tokens import Tokens
 
 DEVICES_S = 15.0
@@ -223,6 +223,8 @@ class WiresStage:
                 self._host.do("jam", act.device)
                 self.pause(int(act.args.get("ms", 1000)))
                 self._host.do("clear", act.device)
+            case "clock":
+                raise NotRunnable("clock.step: the clock of this machine is not the rig's to set; rehearse virtually")
             case what:
                 self._host.do(what, act.device, **act.args)
 

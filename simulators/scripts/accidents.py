@@ -1,0 +1,92 @@
+"""What happens to devices, links and the system in a scenario: the same at every kind of table."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from simulators.faults import CHANGES
+from simulators.scripts.acts import Act, DeviceAct, Power, SystemAct
+from simulators.scripts.felt import Felt
+from simulators.scripts.strict import Section
+
+Expand = Callable[[Section, Felt], Iterator[Act]]
+LEAST_STEP_MS = 1
+
+
+def _device(what: str, *numbers: str) -> Expand:
+    def expand(section: Section, felt: Felt) -> Iterator[Act]:
+        device = section.choice("device", felt.devices)
+        yield DeviceAct(what, device, {name: section.number(name, None) for name in numbers if name in section})
+        section.asked.update(numbers)
+
+    return expand
+
+
+def _fault(kind: str) -> Expand:
+    """The device's link does this for ``ms``; to its end the device does not know."""
+
+    def expand(section: Section, felt: Felt) -> Iterator[Act]:
+        device = section.choice("device", felt.devices)
+        yield DeviceAct("fault", device, {"kind": kind, "ms": section.number("ms", 1000, 1)})
+
+    return expand
+
+
+def _noise(section: Section, felt: Felt) -> Iterator[Act]:
+    """Bursts of noise, ``rate`` a second; with ``kinds`` those faults of the link, each at so many percent."""
+    device = section.choice("device", felt.devices)
+    kinds = section.texts("kinds")
+    for kind in kinds:
+        if kind not in CHANGES:
+            raise section.wrong("kinds", list(kinds), f"a link knows {', '.join(CHANGES)}")
+    if not kinds:
+        numbers = ("ms", "rate")
+        yield DeviceAct("noise", device, {name: section.number(name) for name in numbers if name in section})
+        section.asked.update(numbers)
+        return
+    ms, rate = section.number("ms", 1000, 1), section.number("rate", 100, 1)
+    if rate > 100:
+        raise section.wrong("rate", rate, "with kinds it is the share of frames that are struck, in percent")
+    for number, kind in enumerate(kinds):
+        args = {"kind": kind, "ms": ms, "rate": rate / 100, "seed": felt.seed + number}
+        yield DeviceAct("fault", device, args)
+
+
+def _clock(section: Section, _felt: Felt) -> Iterator[Act]:
+    """The wall clock is set by ``ms``, forwards or backwards."""
+    ms = section.take("ms", int)
+    if abs(ms) < LEAST_STEP_MS:
+        raise section.wrong("ms", ms, "give the step in ms, negative for backwards")
+    yield DeviceAct("clock", "", {"ms": ms})
+
+
+def _power(*, on: bool) -> Expand:
+    def expand(section: Section, felt: Felt) -> Iterator[Act]:
+        yield Power(section.choice("what", (*felt.devices, "dut"), "dut"), on)
+
+    return expand
+
+
+def just(act: Act) -> Expand:
+    """An act that takes no arguments."""
+
+    def expand(_section: Section, _felt: Felt) -> Iterator[Act]:
+        yield act
+
+    return expand
+
+
+ACTS: Mapping[str, Expand] = {
+    "device.unplug": _device("unplug"),
+    "device.plug": _device("plug"),
+    "device.reset": _device("reset"),
+    "device.jam": _device("jam", "ms"),
+    "device.deaf": _fault("deaf"),
+    "device.slow": _fault("slow"),
+    "link.noise": _noise,
+    "clock.step": _clock,
+    "power.cut": _power(on=False),
+    "power.on": _power(on=True),
+    "daemon.kill": just(SystemAct("daemon.kill")),
+    "daemon.start": just(SystemAct("daemon.start")),
+    "broker.stop": just(SystemAct("broker.stop")),
+    "broker.start": just(SystemAct("broker.start")),
+}
