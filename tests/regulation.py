@@ -302,8 +302,8 @@ ROWS = (
         24,
         "Meters: buy-in, drop, fills, credits, opener, closer, rake, tips, bets and wins a position.",
         "N.J.A.C. 13:69E-1.28P(e),(f); 9 NYCRR 5321.12(e); formula unconfirmed",
-        "`meter.read` each hour, at shift, close and on request, derived from records alone, with the events it covers; "
-        "`feltoffice sums` makes the same sums from the events and tells each shift's win.",
+        "`meter.read` each hour, at shift, close and on request, derived from records alone, with the events it "
+        "covers; `feltoffice sums` makes the same sums from the events and tells each shift's win.",
         (
             "test_meters_are_the_sums_of_the_records",
             "test_a_restart_leaves_no_hour_out_and_reads_none_twice",
@@ -317,8 +317,8 @@ ROWS = (
         25,
         "Rake goes into a box of the table; its rate is posted; a national rounding.",
         "Arrete of 14 May 2007, art. 57-2",
-        "Rate, cap and rounding (down, nearest or up) are the profile's; what is dropped is held against what is due, and "
-        "`rake.collected` says what should lie in the box and what was counted.",
+        "Rate, cap and rounding (down, nearest or up) are the profile's; what is dropped is held against what is due, "
+        "and `rake.collected` says what should lie in the box and what was counted.",
         (
             "test_rake_is_rounded_as_the_house_says",
             "test_bg_5_30_another_amount_is_held_until_it_is_put_right",
