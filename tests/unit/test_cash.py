@@ -432,3 +432,15 @@ def test_nothing_is_adjusted_in_a_hand_or_for_a_hand_that_is_not_final() -> None
     felt.deal()
     felt.by("s-3", "chief_inspector", "adjust", hand=first, **move)
     assert felt.breaches[0]["what"] == "adjusted_in_hand"
+
+
+def test_a_session_that_was_opened_by_an_older_feltd_gets_meters() -> None:
+    felt = a_table()
+    opened = next(record for record in felt.records if record.type == "table.opened")
+    del opened.data["at"], opened.data["carried"]["cash"]
+    felt.session = Session.restore(felt.setup, through_json(felt.records))
+    felt.say("meters")
+    felt.say("meters")
+    first, second = felt.all("meter.read")
+    assert first["since"] == first["at"] == second["since"] < second["at"]
+    fits(felt)

@@ -48,7 +48,9 @@ def _settings(state: "State", record: Record) -> None:
 
 
 def _read(state: "State", record: Record) -> None:
-    state.cash.meters.hour = _hour(record.data["at"])
+    meters, data = state.cash.meters, record.data
+    meters.hour = _hour(data["at"])
+    meters.since = meters.since or data["since"]  # the session was opened by a feltd that said no time
 
 
 def _counted(state: "State", record: Record) -> None:

@@ -30,7 +30,8 @@ def meters(out: Out, command: Command) -> None:
 def read(out: Out, reason: str, by: list[dict[str, str]]) -> None:
     """``meter.read``. ``reason``: ``hour`` ``close`` ``shift`` ``request``."""
     now = out.state.cash.meters
-    data: Data = {"reason": reason, "since": now.since, "at": utc(out.wall)}
+    at = utc(out.wall)
+    data: Data = {"reason": reason, "since": now.since or at, "at": at}
     data |= {"drop": now.drop, "fills": now.fills, "credits": now.credits}
     data |= {"opener": now.opener, "closer": now.closer, "rake": now.rake, "tips": now.tips, "orphans": now.orphans}
     data |= {"bets_by_spot": dict(sorted(now.bets.items())), "wins_by_spot": dict(sorted(now.wins.items()))}
