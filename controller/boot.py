@@ -60,6 +60,15 @@ def test_ledger_id(settings: Settings) -> str | None:
     return str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4))
 
 
+def _event(body: bytes) -> dict[str, Any] | None:
+    """``None`` for what is no event any more: the check of the ledger tells it."""
+    try:
+        event = json.loads(body)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and {"type", "time"} <= event.keys() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
     """The run before this one. ``open_hand``: a hand was being played; ``ended_well``: it said that it stops."""
@@ -77,7 +86,7 @@ class Before:
                 hand = record.hand
             elif record.type in ("hand.closed", "hand.voided") and record.hand == hand:
                 hand = None
-        events = [json.loads(body) for body in tail]
+        events = [event for body in tail if (event := _event(body)) is not None]
         told = [event["type"] for event in events if event["type"] in ("daemon.started", "daemon.stopped")]
         fresh = bool(events) and all(event["type"] in ("ledger.began", "ledger.signed") for event in events)
         last = datetime.fromisoformat(events[-1]["time"]).timestamp() if events else None

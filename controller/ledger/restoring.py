@@ -9,6 +9,7 @@ from typing import Any
 
 from controller.core.records import Record, Stream
 from controller.ledger import database, files
+from controller.ledger.errors import LedgerDamaged
 
 SINCE = (
     "SELECT stream, sequence, body, key, secret FROM row "
@@ -50,6 +51,15 @@ def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Rec
     )
 
 
+def restored(path: Path, stream: Stream, sequence: int, body: bytes, secret: dict[str, Any] | None) -> Record:
+    """``as_record`` of a row that the state depends on: without it there is none. Raises ``LedgerDamaged``."""
+    try:
+        return as_record(stream, body, secret)
+    except (ValueError, KeyError, TypeError) as error:
+        remedy = "is no event any more and the table cannot be rebuilt: run feltd verify and use a whole copy (docs)"
+        raise LedgerDamaged(path, f"event {sequence} of {stream} {remedy}") from error
+
+
 def last_opening(connection: sqlite3.Connection) -> int:
     """The row of the last ``table.opened`` of a file, 0 without one."""
     found = connection.execute("SELECT row FROM row WHERE type = 'table.opened' ORDER BY row DESC LIMIT 1").fetchone()
@@ -68,5 +78,5 @@ def before(path: Path, connection: sqlite3.Connection) -> Iterator[Record]:
         opened = last_opening(older)
         if not opened:
             yield from before(previous, older)
-        for stream, _, body, _, _ in older.execute(SINCE, (opened,)):
-            yield as_record(stream, body, None)
+        for stream, sequence, body, _, _ in older.execute(SINCE, (opened,)):
+            yield restored(previous, stream, sequence, body, None)

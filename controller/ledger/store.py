@@ -210,7 +210,7 @@ class Ledger:
                 yield from restoring.before(self.path, self._connection)
             for stream, sequence, body, key, box in self._connection.execute(restoring.SINCE, (opened,)):
                 secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
-                yield restoring.as_record(stream, body, secret)
+                yield restoring.restored(self.path, stream, sequence, body, secret)
         except sqlite3.Error as error:
             raise database.unusable(self.path, error) from error
 

@@ -85,6 +85,32 @@ def test_a_changed_row_is_an_incident_and_no_reason_not_to_start(tmp_path: Path)
         assert "not whole" in done.stdout
 
 
+@pytest.mark.parametrize("session_is_open", [True, False])
+def test_a_row_that_is_no_event_any_more_stops_only_a_start_that_needs_it(
+    tmp_path: Path, session_is_open: bool
+) -> None:
+    config = signed(tmp_path)
+    with Running(config) as daemon:
+        shift(daemon)
+        if not session_is_open:
+            daemon.do("close")
+            daemon.do("open")
+        assert daemon.stop() == 0
+    with closing(sqlite3.connect(tmp_path / "t07.ledger", isolation_level=None)) as spoiler:
+        spoiler.execute("DROP TRIGGER row_is_frozen")
+        spoiler.execute(
+            "UPDATE row SET body = x'7b22' WHERE row = (SELECT min(row) FROM row WHERE type = 'seat.taken')"
+        )
+    if session_is_open:
+        refused = feltd("run", "-c", str(config))
+        assert refused.returncode == 4
+        assert "of play is no event any more and the table cannot be rebuilt: run feltd verify" in refused.stderr
+        assert "Traceback" not in refused.stderr
+        return
+    with Running(config) as daemon:
+        wait_until(lambda: incidents(daemon), 30, "the incident of the background check")
+
+
 def test_a_corrupt_page_is_an_incident(tmp_path: Path) -> None:
     config = signed(tmp_path)
     with Running(config) as daemon:
