@@ -294,6 +294,7 @@ ROWS = (
             "test_who_may_ask_for_chips_and_sign_for_them",
             "test_numbers_of_slips_go_on_over_sessions_and_restarts",
             "test_slips_are_numbered_on_after_a_restart_from_the_ledger",
+            "test_slips_boxes_and_meters_survive_a_kill",
             "test_i31_a_tray_that_differs_at_slip_close_holds_new_fills_until_it_is_counted_right",
         ),
         "No slip is printed.",
