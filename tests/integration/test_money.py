@@ -1,4 +1,4 @@
-"""Money with the real process: words of the command line, a kill in the middle, the same numbers and sums afterwards."""
+"""Money with the real process: words of the command line, a kill in the middle, the same sums afterwards."""
 
 import subprocess
 import sys
