@@ -201,7 +201,11 @@ class CoreThread:
             if item.outcome.set_running_or_notify_cancel():
                 self._feed(item.command, item.outcome)
         elif isinstance(item, Ask):
-            self._commit()  # nobody sees what is not durable
+            try:
+                self._commit()  # nobody sees what is not durable
+            except FeltError:
+                item.answer.cancel()
+                raise
             if item.answer.set_running_or_notify_cancel():
                 item.answer.set_result(item.question(self._table))
         elif item is not None and not isinstance(item, Stop):

@@ -100,12 +100,15 @@ def test_a_disk_that_stays_broken_acknowledges_none_of_them(rig: Rig) -> None:
     for number, value in enumerate(CARDS, 1):
         assert rig.inbox.offer(card(number, value))
     order = Order(Command("away", {"seat": 1}, "s-01", "manager"))
+    ask = Ask(lambda table: table.status())
     assert rig.inbox.post(order)
+    assert rig.inbox.post(ask)
     rig.ledger.failures = 99
     gate.set()
     with pytest.raises(AppendFailed):
         order.outcome.result(10)
     assert rig.ended.wait(10)
+    assert ask.answer.cancelled(), "nobody waits for an answer in vain"
     assert not [reading for reading in rig.acknowledged if reading.device == "shoe0"]
     assert rig.ledger.row == row
 
