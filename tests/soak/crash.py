@@ -1,10 +1,12 @@
 """Kills a table at random moments while it is played, kills its broker too, and looks at what is left.
 
 ``python -m tests.soak.crash [--kills 1000] [--seed 1]`` plays, prints figures, and fails when one of them is wrong.
+Ctrl-C ends the killing early; what was played until then is looked at all the same.
 """
 
 import argparse
 import json
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -51,8 +53,8 @@ office = ["play", "cash", "ops", "guard"]
 """
 
 
-def crash(folder: Path, kills: int, seed: int) -> Figures:
-    """Play and kill ``kills`` times; then look at what is left."""
+def crash(folder: Path, kills: int, seed: int, enough: threading.Event | None = None) -> Figures:
+    """Play and kill ``kills`` times, or until it is enough; then look at what is left."""
     chance, figures = Random(seed), Figures()
     broker = MosquittoBroker(folder, basic=BROKER.format(folder=folder))
     create_signing_key(folder / "signing-key", folder / "signing.pub", test=True)
@@ -65,7 +67,7 @@ def crash(folder: Path, kills: int, seed: int) -> Figures:
         office, ear, table = Office(folder, broker), Ear(broker), Table(folder, config, host, chance)
         office.start()
         try:
-            while figures.kills < kills:
+            while figures.kills < kills and not (enough is not None and enough.is_set()):
                 _one(table, broker, ear, chance, figures)
             _last(table, figures)
         finally:
@@ -191,9 +193,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    enough = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: enough.set())
     with tempfile.TemporaryDirectory(prefix="felt-soak-") as folder:
         began = time.monotonic()
-        figures = crash(Path(folder), options.kills, options.seed)
+        figures = crash(Path(folder), options.kills, options.seed, enough)
         took = time.monotonic() - began
         sys.stdout.write(f"{figures}\n{took:.0f} s, {took / max(1, figures.kills):.1f} s a kill\n")
     return 1 if figures.wrong else 0
