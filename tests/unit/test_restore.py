@@ -14,17 +14,21 @@ from controller.core.facts import (
     Called,
     CardCame,
     CardDoubtful,
+    CardsNamed,
     Declared,
     Evidence,
     Fact,
     Finished,
     HandAttested,
     Refused,
+    ShoeAgrees,
+    ShoeDiffers,
     Shown,
     TrayCounted,
     Undone,
 )
 from controller.core.inputs import Command, Input
+from controller.core.rules import unread
 from controller.core.session import Session
 from controller.core.table import Table
 from drivers.readings import DeviceLost, DeviceUp
@@ -49,12 +53,16 @@ FACTS: st.SearchStrategy[Fact] = st.one_of(
     st.builds(Refused, st.just("?"), st.just("no such key")),
     st.builds(TrayCounted, st.just(((1, 7),))),
     st.builds(CardDoubtful, st.sampled_from(["unknown", "low_confidence"]), st.none()),
+    st.builds(CardsNamed, st.lists(st.sampled_from(DECK), min_size=1, max_size=3, unique=True).map(tuple)),
+    st.builds(Shown, st.integers(1, 4), st.lists(st.sampled_from(DECK), max_size=3, unique=True).map(tuple)),
+    st.builds(ShoeDiffers, st.sampled_from(["missing", "unseen", "other", "foreign"]), st.just("board")),
+    st.builds(ShoeAgrees, st.sampled_from(["missing", "unseen"])),
 )
 RULINGS = st.builds(
     lambda code, ruling, card: Command(
         "rule", {"incident": code, "ruling": ruling, "card": card}, "s-9", "manager", "because"
     ),
-    st.sampled_from(["I-2", "I-4", "I-5", "I-11", "I-13", "I-17", "I-37"]),
+    st.sampled_from(["I-2", "I-4", "I-5", "I-11", "I-13", "I-15", "I-16", "I-17", "I-18", "I-37"]),
     st.sampled_from(["proposed", "void", "play_on", "redeal"]),
     st.sampled_from(DECK),
 )
@@ -76,8 +84,8 @@ def chips(session: Session) -> int | None:
 class Story:
     """A felt on which whatever is possible happens, helped along so that hands really get played."""
 
-    def __init__(self, profile: Any, stacks: list[int | None]) -> None:
-        self.felt = Felt(setup(profile=profile)).open(stacks)
+    def __init__(self, profile: Any, stacks: list[int | None], **more: Any) -> None:
+        self.felt = Felt(setup(profile=profile, **more)).open(stacks)
         self.deck: list[str] = []
         self.total = chips(self.felt.session)
 
@@ -102,9 +110,19 @@ class Story:
             return Finished()
         waiting = [s for s in hand.live if s not in hand.shown]
         if hand.phase == "showdown" or (hand.must_show and waiting):
-            return Shown(chance.choice(waiting))
+            faces = self.faces(2, chance) if self.felt.setup.unread else ()
+            return Shown(chance.choice(waiting), faces)
+        if self.felt.setup.unread:
+            unnamed = unread.unnamed(hand)
+            if len(unnamed) == (3 if hand.street == "preflop" else 1):
+                return CardsNamed(self.faces(len(unnamed), chance))
+            return CardCame("next", None, evidence=(Evidence("shoe0", len(self.felt.records)),))
         card = self.deck.pop() if self.deck else None
         return CardCame("next", card, evidence=(Evidence("shoe0", len(self.felt.records)),))
+
+    def faces(self, count: int, chance: random.Random) -> tuple[str, ...]:
+        """Cards that nobody has read lie face up: cards of the deck, and in the end any."""
+        return tuple(self.deck.pop() if self.deck else chance.choice(DECK) for _ in range(count))
 
     def check(self) -> None:
         felt = self.felt
@@ -120,12 +138,13 @@ class Story:
     profile=st.sampled_from([RS, HR, replace(RS, heads_up_small_blind="left_of_button")]),
     stacks=st.lists(st.sampled_from([None, 120, 300, 1000, 5000]), min_size=2, max_size=5),
     wild=st.lists(st.one_of(FACTS, RULINGS), max_size=25),
+    closed=st.sampled_from(["read", "unread"]),
 )
 def test_restored_equals_live_after_every_input(
-    seed: int, profile: Any, stacks: list[int | None], wild: list[Fact | Command]
+    seed: int, profile: Any, stacks: list[int | None], wild: list[Fact | Command], closed: str
 ) -> None:
     chance = random.Random(seed)
-    story = Story(profile, stacks)
+    story = Story(profile, stacks, closed_cards=closed)
     pending = list(wild)
     for _ in range(60):
         if pending and chance.random() < 0.3:

@@ -105,7 +105,7 @@ def test_show_asks_for_the_names_and_changes_nothing() -> None:
     before = felt.picture()
     felt.show(1)
     assert felt.last[0].type == "action.refused"
-    assert "feltd cards As Td --seat 1" in felt.last[0].data["why"]
+    assert "feltd cards CARD CARD --seat 1" in felt.last[0].data["why"]
     assert felt.picture() == before
 
 

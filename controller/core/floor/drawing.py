@@ -32,7 +32,7 @@ def dealt(out: Out, so_far: Mapping[int, CardCame], fact: CardCame | CardDoubtfu
         if len(players) < 2:
             why = "two players are needed for the draw"
         elif out.setup.unread:
-            why = "no card is read here: say what was drawn (feltd button --draw 1=7h 4=3s)"
+            why = "no card is read here: say what was drawn (feltd button --draw SEAT=CARD SEAT=CARD)"
         refuse(out, "draw", None, why, fact.evidence)
         return {}
     assert isinstance(fact, CardCame)

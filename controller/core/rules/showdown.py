@@ -107,7 +107,7 @@ def _turned(out: Out, hand: Hand, seat: int, fact: Shown) -> None:
     if out.setup.kind == "rfid" and seat not in hand.turned:
         out.hand("hand.turned", {"seat": seat, "cards": len(hand.own(seat))}, fact.basis, fact.evidence)
         return
-    why = f"nobody has read these cards: say what they are (feltd cards As Td --seat {seat})"
+    why = f"nobody has read these cards: say what they are (feltd cards CARD CARD --seat {seat})"
     refuse(out, "show", seat, why, fact.evidence)
 
 
