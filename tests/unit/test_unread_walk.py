@@ -17,7 +17,6 @@ from tests.felt import HR, RS, through_json
 from tests.leaking import Played, Player, leaks
 from tests.leaking_rfid import CARDS0, RfidHand
 
-
 EXAMPLES = ("refusal : card As", "refusal : card Td")
 """Whoever names no card is told how one is written: "for example As or Td"."""
 
