@@ -11,6 +11,7 @@ from controller.core.facts import HandAttested
 from controller.core.session import Session
 from controller.core.table import Table
 from drivers.readings import DeviceConflict, TagsSeen
+from tests.boxrigs import RfidRig
 from tests.felt import through_json
 from tests.floors import ANY_STACK, House
 from tests.unit.test_rfid_table import Rfid
@@ -73,6 +74,17 @@ def test_i28_a_strange_chip_that_is_staked_holds_the_hand() -> None:
     assert [(one["code"], one["seats"], one["facts"]["place"]) for one in opened] == [("I-28", [2], "bet:2")]
     assert felt.all("chip.unknown")[0]["place"] == "bet:2"
     felt.fits()
+
+
+def test_i28_a_strange_chip_on_a_spot_of_a_box() -> None:
+    rig = RfidRig()
+    rig.announce(1)
+    rig.lie["box:1:trips"].add("EEEE0009")
+    rig.lie["box:1:cards"].add("EEEE000A")
+    rig.pause(2000)
+    assert [(one["place"], one["tags"]) for one in rig.all("chip.unknown")] == [("box:1:trips", ["EEEE0009"])]
+    assert rig.all("incident.opened")[0]["code"] == "I-28"
+    assert "EEEE" not in str(rig.all("incident.opened"))
 
 
 def test_a_tag_that_flies_past_is_no_chip() -> None:

@@ -63,14 +63,16 @@ def slip(out: Out, command: Command) -> None:
     if what == "cancel":
         if not command.reason:
             raise BadCommand("reason", "", "say in a few words why: a slip is cancelled with its reason")
-        words.cash(out, "slip.cancelled", [person(command)], _data(one) | {"reason": command.reason}, subject=one.id)
+        words.cash(
+            out, "slip.cancelled", [person(command)], _data(out, one) | {"reason": command.reason}, subject=one.id
+        )
         return
     by = words.second(out, command)
     if not signed(by):
         asked = f"a slip is signed by two: one of {', '.join(SUPERVISORS)}, and another of them, dealer or cage"
         out.breach("slip_signatures", "BLOCK", asked)
         return
-    words.cash(out, "slip.completed", by, _data(one) | {"signatures": by}, subject=one.id)
+    words.cash(out, "slip.completed", by, _data(out, one) | {"signatures": by}, subject=one.id)
     _compare(out, one, by)
 
 
@@ -88,12 +90,9 @@ def _find(out: Out, command: Command) -> Slip:
     return found[0]
 
 
-def _data(one: Slip) -> Data:
-    lines = [
-        {"class": "value", "denomination": value, "count": count, "amount": value * count} for value, count in one.lines
-    ]
-    data: Data = {"slip": one.id, "number": one.number, "kind": one.kind, "lines": lines, "total": one.total}
-    return data
+def _data(out: Out, one: Slip) -> Data:
+    data: Data = {"slip": one.id, "number": one.number, "kind": one.kind}
+    return data | {"lines": words.as_lines(out, one.lines), "total": one.total}
 
 
 def _compare(out: Out, one: Slip, by: list[dict[str, str]]) -> None:

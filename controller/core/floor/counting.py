@@ -38,13 +38,7 @@ def read(out: Out, command: Command) -> Count | None:
         return Count(given, "manual" if seen is None else "both", by)
     if seen is None:
         return None
-    kinds = {d.value: d for d in out.setup.chipset.denominations}
-    lines = [
-        {"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count}
-        for value, count in seen
-        if value in kinds
-    ]
-    return Count(lines, "rfid", by)
+    return Count(words.as_lines(out, seen), "rfid", by)
 
 
 def count(out: Out, command: Command) -> None:
@@ -89,12 +83,7 @@ def record(out: Out, reason: str, told: Count) -> None:
 
 def at_slip(out: Out, kind: str, slip: str, by: list[dict[str, str]], off: list[Data], expected: int | None) -> None:
     """The antenna's count when a slip is completed; ``off``: the denominations that are not as they should be."""
-    kinds = {d.value: d for d in out.setup.chipset.denominations}
-    seen = out.state.tray or ()
-    lines = [
-        {"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count}
-        for value, count in seen
-    ]
+    lines = words.as_lines(out, out.state.tray or ())
     total = words.total(lines)
     data: Data = {"count": slip, "reason": kind, "lines": lines, "total": total, "expected": expected}
     data |= {"variance": None if expected is None else total - expected, "method": "rfid", "unread": 0}

@@ -1,6 +1,6 @@
 """Reading what a person said: each reader takes one argument of a command or names what is wrong with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from controller.core.errors import BadCommand
@@ -113,6 +113,16 @@ def lines(out: Out, command: Command, name: str = "lines") -> list[Data] | None:
             raise BadCommand(f"{name}.count", count, f"no table has so many: at most {MOST} in minor units")
         told.append({"class": kinds[value].kind, "denomination": value, "count": count, "amount": value * count})
     return told
+
+
+def as_lines(out: Out, counts: Iterable[tuple[int, int]]) -> list[Data]:
+    """Chips by denomination, (value, count), as the contract spells them; without values that the house has not."""
+    kinds = {d.value: d.kind for d in out.setup.chipset.denominations}
+    return [
+        {"class": kinds[value], "denomination": value, "count": count, "amount": value * count}
+        for value, count in counts
+        if value in kinds
+    ]
 
 
 def total(told: Sequence[Data]) -> int:
