@@ -37,7 +37,8 @@ ROWS = (
         "before anything is sent.",
         "9 NYCRR 5319.54; GLI-24/25 (unconfirmed)",
         "State is rebuilt from the ledger's records alone and equals what it was; an open incident stays "
-        "open. Configuration, "
+        "open; a hand that "
+        "was cut waits until a person lets it go on, and what antennas read otherwise enters as facts. Configuration, "
         "ledger end and software are checked before a device is opened or the broker is met. One queue "
         "orders all inputs.",
         (
@@ -45,6 +46,8 @@ ROWS = (
             "test_kill_in_the_middle_of_a_hand_loses_nothing",
             "test_a_power_cut_loses_nothing_that_was_durable",
             "test_a_table_that_is_killed_again_and_again_loses_nothing",
+            "test_chips_that_were_moved_meanwhile_are_an_action",
+            "test_a_hand_that_was_cut_waits_until_a_person_lets_it_go_on",
         ),
     ),
     Row(
