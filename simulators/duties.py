@@ -30,12 +30,12 @@ def staffed(people: Mapping[str, str], rules: Profile) -> dict[str, str]:
     return dict(people) | {role: f"s-{90 + no}" for no, role in enumerate(missing)}
 
 
-def before_open(rules: Profile, people: Mapping[str, str], chips: Sequence[int]) -> list[Order]:
-    """Attestations of the shift, and the float counted by two."""
+def before_open(rules: Profile, people: Mapping[str, str], tray: Mapping[int, int]) -> list[Order]:
+    """Attestations of the shift, and the float counted by two. ``tray``: what lies there, by value."""
     attested = [rule for duty, rule in ATTESTED.items() if duty in rules.requires]
     orders = [_order(people, "attest", rules=attested)] if attested else []
     if "float" in rules.requires:
-        orders.append(_order(people, "count", reason="open", **_count(people, chips)))
+        orders.append(_order(people, "count", reason="open", **_count(people, tray)))
     return orders
 
 
@@ -51,9 +51,9 @@ def before_hand(rules: Profile, people: Mapping[str, str], seats: Sequence[int],
     return orders
 
 
-def closing(rules: Profile, people: Mapping[str, str], chips: Sequence[int]) -> Order:
+def closing(rules: Profile, people: Mapping[str, str], tray: Mapping[int, int]) -> Order:
     """The table is closed, with a count where the profile asks for one."""
-    counted = _count(people, chips) if "closing_count" in rules.requires else {}
+    counted = _count(people, tray) if "closing_count" in rules.requires else {}
     return _order(people, "close", **counted)
 
 
@@ -62,8 +62,8 @@ def _order(people: Mapping[str, str], name: str, **args: Any) -> Order:
     return Order(name, args, who, role)
 
 
-def _count(people: Mapping[str, str], chips: Sequence[int]) -> dict[str, Any]:
+def _count(people: Mapping[str, str], tray: Mapping[int, int]) -> dict[str, Any]:
     (first, _), *others = people.items()
     second = next((who for role, who in others if first in SUPERVISORS or role in SUPERVISORS), None)
-    lines = [{"denomination": value, "count": TAGGED} for value in sorted(chips)]
+    lines = [{"denomination": value, "count": count} for value, count in sorted(tray.items())]
     return {"lines": lines} | ({} if second is None else {"with": second})

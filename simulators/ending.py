@@ -96,16 +96,25 @@ def answers(
 ) -> list[int]:
     """How long after the end of each such step its event came, in ms of the table's time; 0 for one that came before.
 
-    A step that brought no such event until the next one of its kind (a blind that is no action) does not count.
+    A step that brought no such event for its seat until the next one of its kind (a blind that is no action) does not
+    count.
     """
-    times = [performed[step.id] for step in steps if step.do == wanted.act and step.id in performed]
+    acts = [(step.seat, performed[step.id]) for step in steps if step.do == wanted.act and step.id in performed]
     found = []
-    for number, step in enumerate(times):
-        until = times[number + 1].began if number + 1 < len(times) else math.inf
-        at = next((e.at for e in events if e.type == wanted.event and step.began <= e.at < until), None)
-        if at is not None:
-            found.append(max(0, round((at - step.ended) * speed / MS)))
+    for number, (seat, step) in enumerate(acts):
+        until = acts[number + 1][1].began if number + 1 < len(acts) else math.inf
+        answer = next(
+            (e for e in events if e.type == wanted.event and _about(e, seat) and step.began <= e.at < until), None
+        )
+        if answer is not None:
+            found.append(max(0, round((answer.at - step.ended) * speed / MS)))
     return found
+
+
+def _about(event: Seen, seat: int | None) -> bool:
+    """Whether an event is about a seat or box; where either names none, they belong together."""
+    own = event.data.get("seat", event.data.get("box"))
+    return seat is None or own is None or own == seat
 
 
 def percentile(values: Sequence[int], share: float) -> int:

@@ -58,10 +58,17 @@ def _expect(events: Sequence[Seen], steps: Mapping[str, Performed], expect: Expe
     if not met:
         return [f"line {expect.line}: never seen: {wanted}{_nearest(events, expect)}"]
     if expect.within_ms is not None:
-        late = (events[met[0]].at - (steps[expect.after].ended if expect.after else began)) // MS
+        late = (events[met[0]].at - _ended(events[met[0]], steps, expect, began)) // MS
         if late > expect.within_ms:
             return [f"line {expect.line}: {wanted} came after {late} ms, allowed are {expect.within_ms}"]
     return []
+
+
+def _ended(event: Seen, steps: Mapping[str, Performed], expect: Expect, began: int) -> int:
+    """The end of the step that an event answers: the named one, or the last one that had begun."""
+    if expect.after:
+        return steps[expect.after].ended
+    return max((step.ended for step in steps.values() if step.began <= event.at), default=began)
 
 
 def _nearest(events: Sequence[Seen], expect: Expect) -> str:

@@ -164,13 +164,14 @@ class Plan:
         placed = {} if "button_draw" in self.rules.requires else {"button": self.button}
         opened = Order("open", {} if self.boxes else placed | {"limits": self.limits_data()}, who, role)
         seated = [Order("seat", {"seat": s.seat, "player": s.player, "stack": s.stack}, who, role) for s in self.seats]
-        before = duties.before_open(self.rules, people, self.stakes.chips)
+        before = duties.before_open(self.rules, people, self.tokens.chips("tray"))
         after = duties.before_hand(self.rules, people, [s.seat for s in self.seats], self.button)
         return [*logins, *before, opened, *seated, *after]
 
-    def closing(self) -> Order:
-        """The table is closed: the last hand becomes final."""
-        return duties.closing(self.rules, duties.staffed(self.people, self.rules), self.stakes.chips)
+    def closing(self, tokens: Tokens | None = None) -> Order:
+        """The table is closed: the last hand becomes final. ``tokens``: where the chips lie by then, where counted."""
+        tray = (tokens or self.tokens).chips("tray")
+        return duties.closing(self.rules, duties.staffed(self.people, self.rules), tray)
 
     def hand_seed(self, number: int) -> bytes:
         """The seed of a hand, from the seed of the rehearsal: salts are the same again on the next run."""

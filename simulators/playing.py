@@ -31,7 +31,7 @@ from simulators.scripts.acts import (
 from simulators.scripts.expectations import Expect
 from simulators.scripts.matching import matches
 from simulators.scripts.scenario import Scenario
-from simulators.scripts.steps import Step
+from simulators.scripts.steps import Step, When
 from simulators.seen import Seen, hand_seen, hands
 from simulators.through.stage import Stage
 from simulators.verdict import Case
@@ -252,7 +252,7 @@ class ScenarioRun:
         else:
             # An answer counts from the step before: what an earlier hand brought is no answer.
             last = max((performed.began for performed in self.performed.values()), default=self.began)
-            if not stage.until(lambda: _came(stage.seen, when.event, when.match, last), when.timeout_ms):
+            if not stage.until(lambda: _came(stage.seen, when, last), when.timeout_ms):
                 self.lines.append(f"step {step.id}: {when.event} did not come within {when.timeout_ms} ms")
 
 
@@ -264,7 +264,7 @@ def _faulted(scenario: Scenario) -> bool:
 
 def close_table(plan: Plan, stage: Stage) -> None:
     """The table is closed, and the last hand becomes final."""
-    stage.perform(plan.closing())
+    stage.perform(plan.closing(stage.tokens))
     stage.until(lambda: told(stage, "table.closed"), ANSWER_MS)
 
 
@@ -281,5 +281,13 @@ def hand_open(seen: Sequence[Seen]) -> bool:
     return False
 
 
-def _came(seen: Sequence[Seen], event: str, match: Any, since: int) -> bool:
-    return any(one.at >= since and one.type == event and matches(match, one.data) for one in seen)
+def _came(seen: Sequence[Seen], when: When, since: int) -> bool:
+    """Whether the answer has come; an incident that still is open has, whatever happened since."""
+    closed = {one.data.get("incident") for one in seen if one.type == "incident.closed"}
+    stands = when.event == "incident.opened"
+    return any(
+        one.type == when.event
+        and matches(when.match, one.data)
+        and (one.at >= since or (stands and one.data["incident"] not in closed))
+        for one in seen
+    )

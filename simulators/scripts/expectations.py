@@ -15,7 +15,7 @@ STATES = ("closed", "open_between_hands", "hand", "held")
 class Expect:
     """An event that must be seen: at least once, or exactly ``count`` times.
 
-    ``after`` is a step's id; ``within_ms`` counts from that step's end (without ``after`` from the start).
+    ``after`` is a step's id; ``within_ms`` counts from that step's end (without ``after`` from the last step before).
     ``order`` names other expectations whose first events must come in that order.
     """
 

@@ -26,6 +26,8 @@ from simulators.scripts.felt import Felt
 from simulators.scripts.strict import Section
 
 KINDS = ("fold", "check", "call", "bet", "raise", "all_in")
+RULED = "as the scenario says"
+"""The reason of a ruling for which the scenario gives none."""
 VERBS = ("ENTER", "FOLD", "CHECK", "CALL", "BET", "RAISE", "ALLIN", "HAND", "SHOW", "DONE", "MISDEAL", "VOID", "CLEAR")
 KEYS = (*"0123456789", *VERBS)
 
@@ -66,6 +68,8 @@ class Step:
     gap: Span | None = None
     at_ms: int | None = None
     when: When | None = None
+    seat: int | None = None
+    """The seat or box that the step is about, where it names one."""
 
 
 def read_span(section: Section, key: str, default: Span | None) -> Span | None:
@@ -108,6 +112,7 @@ def _step(section: Section, number: int, felt: Felt, vocabulary: "Mapping[str, E
         gap=read_span(section, "gap_ms", None),
         at_ms=section.number("at_ms", None),
         when=when,
+        seat=next((section.data[key] for key in ("seat", "box") if key in section), None),
     )
     if step.at_ms is not None and (step.gap is not None or when is not None):
         raise section.wrong("at_ms", step.at_ms, "a step has one of gap_ms, at_ms and when")
@@ -267,7 +272,9 @@ def _attest(section: Section, felt: Felt) -> Iterator[Act]:
 
 def _rule(section: Section, felt: Felt) -> Iterator[Act]:
     who = section.text("who", felt.people.get("chief_inspector") or next(iter(felt.people.values())))
-    yield Rule(section.text("code"), section.text("ruling"), who, role(section, who, felt), section.text("reason", ""))
+    yield Rule(
+        section.text("code"), section.text("ruling"), who, role(section, who, felt), section.text("reason", RULED)
+    )
 
 
 def _command(section: Section, felt: Felt) -> Iterator[Act]:

@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,10 +92,12 @@ def _apply(variant: Section, data: dict[str, Any], lines: dict[str, int]) -> Non
     variant.texts("tables")
     steps: list[tuple[int | None, dict[str, Any]]] = list(enumerate(data.get("step", [])))
     stop = variant.text("stop_after", None)
+    replaced = variant.take("replace", dict, {})
     if stop is not None:
         steps = steps[: _index(variant, "stop_after", stop, steps) + 1]
         data["close"] = False  # the hand has no end that could be closed
-    for name, step in variant.take("replace", dict, {}).items():
+        _cut(data, [step["id"] for _, step in steps if "id" in step], replaced)
+    for name, step in replaced.items():
         at = _index(variant, "replace", name, steps)
         steps[at] = (steps[at][0], {"id": name, **step})
     for name in variant.texts("remove"):
@@ -137,6 +139,16 @@ def _expectations(variant: Section, data: dict[str, Any]) -> None:
         raise variant.wrong("final", final, 'write "none", or the table of what must be at the end')
     if final is not None:
         data["final"] = {} if final == "none" else final
+
+
+def _cut(data: dict[str, Any], left: Sequence[str], replaced: Collection[str]) -> None:
+    """Where a variant stops early, the scenario's own expectations count that belong to a step which is as it was.
+
+    What it rules out between two steps is ruled out where both are left.
+    """
+    kept = [one for one in data.get("expect", []) if one.get("after") in left and one["after"] not in replaced]
+    data["expect"] = [one for one in kept if not one.get("order")]
+    data["never"] = [one for one in data.get("never", []) if all(name in left for name in one.get("between", ()))]
 
 
 def _tolerated(variant: Section) -> list[str]:

@@ -101,7 +101,7 @@ def events(ledger: Path) -> list[bytes]:
     [
         ("min_next = 5000", "min_next = 6000", "nearest: min_next: expected 6000, found 5000"),
         ('street = "flop", cards = ["Kd"', 'street = "flop", cards = ["Qd"', "never seen: street.opened"),
-        ('after = "raise"\nwithin_ms', "within_ms", "came after"),
+        ('after = "raise"\nwithin_ms = 1500', 'after = "deal"\nwithin_ms = 1', "came after"),
         ("count = 1", "count = 2", "expected 2 x award.computed"),
         ('order = ["tabled3", "tabled1"]', 'order = ["tabled1", "tabled3"]', "order: tabled3 came before tabled1"),
         ('event = "action.refused"', 'event = "hand.tabled"', "must never be seen, and was: hand.tabled"),

@@ -8,7 +8,7 @@ from controller.core.inputs import Command, HandSeed, Input, Tick, What
 from controller.core.records import Record
 from controller.core.table import Table
 from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased
-from tests.felt import WALL, setup
+from tests.felt import WALL, setup, through_json
 from tests.unit.test_rfid_table import Rfid, _started
 
 MS = 1_000_000
@@ -179,3 +179,18 @@ def test_words_bind_the_chips_that_follow_them_and_not_those_that_lay_there() ->
     table.bet(1, 1000, 1000, 500)
     assert table.actions() == [(3, "call", 1000), (1, "raise", 3000)]
     assert table.troubles() == []
+
+
+def test_cards_that_were_taken_out_of_play_are_not_dealt_by_a_restart() -> None:
+    table = _started()
+    table.slide("2c", "burn")
+    for card in ("3c", "4c", "5c"):
+        table.slide(card, "board", wait=1500)  # nobody has acted
+    (incident,) = table.all("incident.opened")
+    table.say("rule", incident=incident["incident"], ruling="proposed")
+    assert table.all("incident.closed")
+    dealt = len(table.all("card.dealt"))
+    table.table = Table.restore(table.setup, through_json(table.records))
+    table.run(3000)
+    assert len(table.all("card.dealt")) == dealt
+    assert len(table.all("incident.opened")) == 1

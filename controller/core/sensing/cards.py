@@ -6,7 +6,7 @@ from typing import Protocol
 from controller.core.facts import CardCame, Declared, Evidence, Fact
 from controller.core.sensing.whereabouts import MS, Move, Whereabouts
 from controller.core.setup import Setup
-from controller.core.state import Hand, State
+from controller.core.state import Hand, Slot, State
 from drivers.readings import UNREAD
 
 CARD_PLACES = ("seat:", "board", "burn", "muck")
@@ -63,6 +63,7 @@ class ReadCards:
         self._newest = newest
         self._folds = Folds(setup, where, newest)
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
+        self._met: set[str] = set()
 
     def follow(self, state: State) -> None:
         """Tags stay what they are."""
@@ -70,6 +71,10 @@ class ReadCards:
     def moved(self, move: Move, at: int, state: State) -> Fact | None:
         """See ``Cards``."""
         card, hand, after = self._setup.deck.tags[move.tag], state.hand, move.after
+        first = move.tag not in self._met
+        self._met.add(move.tag)
+        if first and hand is not None and any(_lies(slot, card, after) for slot in hand.slots):
+            return None  # it was taken out of play, still lies there, and is met for the first time since the start
         if hand is not None and any(slot.card == card and not slot.gone for slot in hand.slots):
             return self._again(hand, card, move, at)
         return came(after, card, self._newest)
@@ -80,6 +85,11 @@ class ReadCards:
             return None
         tags = {self._tags[slot.card] for slot in hand.own(owner) if slot.card in self._tags}
         return self._folds.fold(hand, owner, tags, move, at)
+
+
+def _lies(slot: Slot, card: str, place: str | None) -> bool:
+    where = f"seat:{slot.seat}" if slot.place == "seat" else slot.place
+    return slot.gone and slot.card == card and where == place
 
 
 def came(place: str | None, card: str | None, newest: Mapping[str, Evidence]) -> Fact | None:

@@ -75,6 +75,7 @@ class UltimateRfid:
         self._later: list[tuple[int, Move | Fact]] = []
         self._newest: dict[str, Evidence] = {}
         self._round = Round()
+        self._met: set[str] = set()
         self._told_tray: frozenset[str] | None = None
         self._tray_since = 0
 
@@ -312,7 +313,9 @@ class UltimateRfid:
         slot = next((s for s in coup.slots if s.card == card and not s.gone), None) if coup is not None else None
         if coup is not None and slot is not None and slot.place == "box" and slot.box is not None:
             return self._box_card(coup, slot.box, card, move, source)
-        if move.after is None or slot is not None:
+        first = move.tag not in self._met
+        self._met.add(move.tag)
+        if move.after is None or slot is not None or (first and coup is not None and _lies(coup, card, move.after)):
             return []
         if move.after.startswith("box:"):
             return [CardCame("box", card, int(move.after.split(":")[1]), evidence=source)]
@@ -378,6 +381,12 @@ class UltimateRfid:
             return []
         self._told_tray = lying
         return [tray_count(self._setup.chipset, lying, self._newest["tray"])]
+
+
+def _lies(coup: Coup, card: str, place: str) -> bool:
+    """Whether a card was taken out of play there: met for the first time since the start, it has lain there since."""
+    own = [s for s in coup.slots if s.gone and s.card == card]
+    return any(place == (f"box:{s.box}:cards" if s.place == "box" else s.place) for s in own)
 
 
 def _name(fact: StakeLies | BoxDecided) -> str:
