@@ -17,9 +17,12 @@ START_S = 10.0
 
 
 class Subscriber:
-    """Hears one table. A repeat with the same bytes is counted, one with other bytes is kept as a fault."""
+    """Hears one table. A repeat with the same bytes is counted, one with other bytes is kept as a fault.
 
-    def __init__(self, port: int, base: str) -> None:
+    ``client`` is its name at the broker; two with the same name would take each other's events.
+    """
+
+    def __init__(self, port: int, base: str, client: str = "rig") -> None:
         self._base = base
         self._changed = threading.Condition()
         self._seen: list[Seen] = []
@@ -28,7 +31,7 @@ class Subscriber:
         self.repeats = 0
         self.faults: list[str] = []
         self._client = Client(
-            CallbackAPIVersion.VERSION2, "rig", clean_session=False, protocol=MQTTProtocolVersion.MQTTv311
+            CallbackAPIVersion.VERSION2, client, clean_session=False, protocol=MQTTProtocolVersion.MQTTv311
         )
         self._client.on_connect = self._connected
         self._client.on_subscribe = self._heard

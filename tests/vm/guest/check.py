@@ -77,7 +77,7 @@ class Check:
         expect(("notify", "0", "success"), (told["Type"], told["NRestarts"], told["Result"]), "the unit")
         ready = [line for line in self._journal() if line.get("event") == "ready"]
         expect(1, len(ready), "lines that say ready")
-        self._subscriber = Subscriber(self._rig.broker, self._topics.base)
+        self._subscriber = Subscriber(self._rig.broker, self._topics.base, "check")
         until(lambda: set(self._devices().values()) == {"lost"}, lambda: f"devices are {self._devices()}")
         ready_s = int(told["ActiveEnterTimestampMonotonic"]) / 1e6
         return [f"active, {told['StatusText']!r}, ready {ready_s:.0f} s after power on"]
