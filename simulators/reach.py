@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from simulators.errors import RigError
 
+MS = 1_000_000
 ANSWER_S = 60.0
 CONNECT_S = 15.0
 LAST_ROW = "SELECT coalesce(max(row), 0) FROM row WHERE row > ?"
@@ -127,13 +128,23 @@ def of(uri: str, folder: Path, config: Path | None = None) -> Here | There:
 
 
 def machine(reach: Reach) -> Mapping[str, str]:
-    """Kernel, processors, governor and free space of a machine, for the report."""
+    """Kernel, processors and governor of a machine, and how far its clock is from ours, for the report."""
     governor = reach.run("cat", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return {
         "kernel": reach.run("uname", "-r").stdout.strip(),
         "cpus": reach.run("nproc").stdout.strip(),
         "governor": governor.stdout.strip() if governor.returncode == 0 else "unknown",
+        "clock_offset_ms": _clock_offset(reach),
     }
+
+
+def _clock_offset(reach: Reach) -> str:
+    """How far that clock is ahead, and how well that is known: half of the time that asking took."""
+    before = time.time_ns()
+    there = int(reach.run("date", "+%s%N").stdout)
+    after = time.time_ns()
+    half = (after - before) / 2
+    return f"{(there - before - half) / MS:+.0f} (within {half / MS:.0f})"
 
 
 def last_row(reach: Reach, ledger: Path) -> int:

@@ -52,6 +52,8 @@ def test_commands_run_there_word_by_word(there: There) -> None:
     assert there.run("sh", "-c", "exit 3").returncode == 3
     found = reaches.machine(there)
     assert found["kernel"] == Here().run("uname", "-r").stdout.strip()
+    offset, within = found["clock_offset_ms"].removesuffix(")").split(" (within ")
+    assert abs(int(offset)) <= int(within) + 1, "it is the same clock"
 
 
 @pytest.mark.wires
