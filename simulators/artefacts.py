@@ -63,12 +63,17 @@ def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
     document: dict[str, Any] = {
         "exit": int(exit_code(cases)),
         "properties": dict(about),
-        "cases": [case.as_json() | {"again": case.command} for case in cases],
+        "cases": [case.as_json() | _performed(case) | {"again": case.command} for case in cases],
         "coverage": coverage.as_json(cases),
     }
     if struck:
         document["faults"] = faulted.as_json(cases)
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _performed(case: Case) -> dict[str, Any]:
+    """Steps and expectations of a scenario; a recorded hand has none."""
+    return {"steps": case.steps, "expectations": case.met, "answers_ms": case.answers_ms} if case.steps else {}
 
 
 def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None, bundles: Path) -> Path:

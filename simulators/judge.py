@@ -15,10 +15,21 @@ MS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """When a step was performed, by the rig's clock in ns."""
+    """When a step was performed, by the rig's clock in ns. ``planned``: when it was to begin, where that was known."""
 
     began: int
     ended: int
+    planned: int | None = None
+
+    def as_json(self, step: str, began: int) -> dict[str, Any]:
+        """For a report, in ms since the run began."""
+        planned = None if self.planned is None else (self.planned - began) // MS
+        return {
+            "step": step,
+            "planned_ms": planned,
+            "began_ms": (self.began - began) // MS,
+            "ended_ms": (self.ended - began) // MS,
+        }
 
 
 def judge(
@@ -35,6 +46,26 @@ def judge(
         if expect.order:
             found += _order(events, steps, [e for name in expect.order for e in expects if e.id == name])
     return found + [line for never in nevers for line in _never(events, steps, never)]
+
+
+def met(
+    events: Sequence[Seen], steps: Mapping[str, Performed], expects: Iterable[Expect], began: int = 0
+) -> list[dict[str, Any]]:
+    """For a report: the event that met each expectation and how long after its step, or the nearest miss."""
+    found = []
+    for expect in expects:
+        if expect.order or (expect.after is not None and expect.after not in steps):
+            continue
+        first = next(_meeting(events, steps, expect), None)
+        told: dict[str, Any] = {"line": expect.line, "event": expect.event, "match": dict(expect.match)}
+        if first is None:
+            told |= {"met": None, "nearest": _nearest(events, expect).removeprefix("; ")}
+        else:
+            event = events[first]
+            after = (event.at - _ended(event, steps, expect, began)) // MS
+            told |= {"met": event.id or first, "after_ms": after}
+        found.append(told)
+    return found
 
 
 def _meeting(events: Sequence[Seen], steps: Mapping[str, Performed], expect: Expect) -> Iterator[int]:

@@ -187,6 +187,8 @@ class ScenarioRun:
         case.lines += self.lines
         case.shown.update(self.struck)
         case.lines += judge.judge(seen, self.performed, self._expects(), scenario.nevers, self.began)
+        case.steps = [one.as_json(step, self.began) for step, one in self.performed.items()]
+        case.met = judge.met(seen, self.performed, scenario.expects, self.began)
         case.lines += [*final, *unexpected, *changed]
         case.lines += golden.differences(scenario, seen, self.through)
 
@@ -230,7 +232,7 @@ class ScenarioRun:
     def step(self, step: Step) -> None:
         """Perform one step, when it is its time."""
         stage = self.stage
-        self._wait_for(step)
+        planned = self._wait_for(step)
         began = stage.now
         for number, act in enumerate(step.acts):
             if number and not isinstance(act, Slide):
@@ -241,19 +243,24 @@ class ScenarioRun:
             stage.perform(act)
             if isinstance(act, DeviceAct):
                 self.struck.append(str(act.args.get("kind", act.what)))
-        self.performed[step.id] = Performed(began, stage.now)
+        self.performed[step.id] = Performed(began, stage.now, planned)
 
-    def _wait_for(self, step: Step) -> None:
-        stage, when = self.stage, step.when
+    def _wait_for(self, step: Step) -> int | None:
+        """Wait until it is its time, and return that time; ``None`` where it waits for the table."""
+        stage, when, planned = self.stage, step.when, None
         if step.at_ms is not None:
-            stage.pause(max(0, (self.began + step.at_ms * MS - stage.now) // MS))
+            planned = self.began + step.at_ms * MS
+            stage.pause(max(0, (planned - stage.now) // MS))
         elif when is None:
-            stage.pause(step.gap.draw(self.dealer.dice) if step.gap else self.dealer.pause())
+            gap = step.gap.draw(self.dealer.dice) if step.gap else self.dealer.pause()
+            planned = stage.now + round(gap * MS / stage.speed)
+            stage.pause(gap)
         else:
             # An answer counts from the step before: what an earlier hand brought is no answer.
             last = max((performed.began for performed in self.performed.values()), default=self.began)
             if not stage.until(lambda: _came(stage.seen, when, last), when.timeout_ms):
                 self.lines.append(f"step {step.id}: {when.event} did not come within {when.timeout_ms} ms")
+        return planned
 
 
 def _faulted(scenario: Scenario) -> bool:

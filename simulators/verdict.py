@@ -52,6 +52,10 @@ class Case:
     leaked: int = 0
     added_ms: int = 0
     """How long the table still needed, by its own clock, when everything had been done until the hand was closed."""
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    """When each step was planned and performed."""
+    met: list[dict[str, Any]] = field(default_factory=list)
+    """What met each expectation, or came nearest."""
     answers_ms: list[int] = field(default_factory=list)
     """How long the table took to answer, by its own clock, where the scenario asks for its latency."""
     covers: tuple[str, ...] = ()

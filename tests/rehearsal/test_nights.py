@@ -225,3 +225,19 @@ def test_a_case_says_in_which_process_it_was_played_and_the_command_that_plays_i
     assert case.process
     assert case.memory_kb > 10_000
     assert "--faults seed=7,rate=0.5" in case.command
+
+
+# ----------------------------------------------------------------------- report
+
+
+def test_the_report_has_every_step_and_what_met_each_expectation(tmp_path: Path) -> None:
+    report, script = tmp_path / "report.json", tmp_path / "hand.toml"
+    script.write_text(HAND.replace("min_next = 5000", "min_next = 6000"), encoding="utf-8")
+    assert main(["--through", "virtual", "--report", str(report), str(script)]) == Exit.PRODUCT
+    (case,) = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    steps = {step["step"]: step for step in case["steps"]}
+    assert steps["raise"]["planned_ms"] == steps["raise"]["began_ms"] < steps["raise"]["ended_ms"]
+    (missed,) = [one for one in case["expectations"] if one["met"] is None]
+    assert missed["nearest"] == "nearest: min_next: expected 6000, found 5000"
+    met = [one for one in case["expectations"] if one["event"] == "street.opened"]
+    assert all(one["after_ms"] >= 0 and one["met"] for one in met)
