@@ -38,7 +38,8 @@ def test_slips_boxes_and_meters_survive_a_kill(tmp_path: Path) -> None:
         assert "slip t07-s00001: fill of 5000 is open" in feltd(running, "status")
         assert "signed by two" in feltd(running, "slip", "complete", "--by", "s-12", code=1)
         running.kill()
-    with Running(config) as running:
+    capture = tmp_path / "capture.pcapng"
+    with Running(config, "--capture", str(capture)) as running:
         all_of(
             running,
             ("slip", "complete", "--by", "s-12", "--with", "s-11"),
@@ -55,6 +56,7 @@ def test_slips_boxes_and_meters_survive_a_kill(tmp_path: Path) -> None:
             assert line in told
         feltd(running, "close", "--lines", "100=50", "500=30", "--with", "s-11", "--by", "s-12")
         records = running.records()
+        assert running.stop() == 0
     asked = [record.data["number"] for record in records if record.type == "slip.requested"]
     assert asked == [1, 2]
     read = [record.data for record in records if record.type == "meter.read"]
@@ -63,3 +65,7 @@ def test_slips_boxes_and_meters_survive_a_kill(tmp_path: Path) -> None:
     assert last["drop"] + last["closer"] + last["credits"] - last["opener"] - last["fills"] == 0
     assert int(last["through"]["cash"]) > int(read[0]["through"]["cash"])
     assert verify(running.ledger).ok
+    replay = [sys.executable, "-m", "controller.cli", "verify", str(running.ledger), "--capture", str(capture)]
+    done = subprocess.run(replay, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 runs replayed" in done.stdout
