@@ -155,6 +155,7 @@ TABLE: dict[str, dict[str, Schema]] = {
         "scope": one("shift", "hand"),
         "by": known(PERSON),
         "sha256?": HASH,
+        "cut_by?": one("player", "dealer", "inspector", ""),
     },
 }
 

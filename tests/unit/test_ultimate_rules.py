@@ -205,11 +205,22 @@ def test_lt_1_3_to_1_5_shuffle_offer_and_cut() -> None:
     assert felt.broken() == ["LT-1.3", "LT-1.5", "LT-1.4"]
     felt.say("no_more_bets", shuffled=True, cut_by="dealer")
     assert felt.broken() == ["LT-1.4"]
+    felt = Boxes().open([1]).bet(1)
     felt.say("attest", "dealer", rule="LT-1.3")
     felt.say("attest", "dealer", rule="LT-1.4")
     felt.say("no_more_bets")
     assert felt.broken() == ["LT-1.5"]
     felt.say("no_more_bets", cut_by="inspector")
+    assert felt.all("hand.started")[0]["cut"] == {"done": True, "by": "inspector", "offered": True}
+
+
+def test_a_shuffle_and_a_cut_are_not_asked_for_twice_where_the_deal_was_refused() -> None:
+    felt = Boxes().open([1]).bet(1)
+    felt.say("no_more_bets", shuffled=True, cut_by="inspector")
+    assert felt.broken() == ["LT-1.4"]
+    felt.say("attest", "dealer", rule="LT-1.4")
+    felt.say("no_more_bets")
+    assert felt.broken() == []
     assert felt.all("hand.started")[0]["cut"] == {"done": True, "by": "inspector", "offered": True}
 
 
@@ -228,7 +239,7 @@ def test_cards_before_betting_has_ended_hold_the_round() -> None:
     felt.do(CardCame("box", "As", 1))
     opened = felt.all("incident.opened")
     assert [i["kind"] for i in opened] == ["dealt_too_early"]
-    assert "LT-1.3" in felt.broken()
+    assert "LT-1.3" not in felt.broken(), "the dealer has pressed HAND: that the deck is shuffled is said"
     assert "LT-2.7" in [rule for b in felt.all("breach.noted") for rule in b["rules"]]
     assert not felt.all("box.settled")
 

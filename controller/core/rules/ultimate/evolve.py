@@ -59,8 +59,8 @@ def _attested(table: BoxTable, record: Record) -> None:
     table.shuffled = table.shuffled or "LT-1.3" in rules
     table.cut_offered = table.cut_offered or "LT-1.4" in rules
     if "LT-1.5" in rules:
-        by = record.data["by"]  # nobody, where no dealer is logged in: the key does not say by whom
-        table.cut = by["role"] if by else ""
+        by = record.data["by"]  # nobody, where no dealer is logged in
+        table.cut = record.data.get("cut_by", by["role"] if by else "")
 
 
 def _stake(table: BoxTable, record: Record) -> None:

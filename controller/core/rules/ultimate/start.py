@@ -78,6 +78,8 @@ def _attested(out: Out, basis: Basis, evidence: Sources, *, shuffled: bool, offe
     rules = [rule for rule, now, before in said if now not in (False, None) and before in (False, None)]
     if rules:
         data: Data = {"rules": rules, "statement": "no_more_bets", "scope": "hand", "by": person(out, "dealer")}
+        if "LT-1.5" in rules:
+            data["cut_by"] = cut
         out.emit("play", "attestation.recorded", out.setup.table, data | {"basis": basis, "evidence": cite(evidence)})
 
 
