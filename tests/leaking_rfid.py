@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable
 from controller.core.inputs import Command, HandSeed, Tick, What
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset, Deck, Denomination, DeviceInfo, Limits, Setup
-from drivers.readings import DeviceConflict, DeviceFault, DeviceLost, DeviceUp, KeyPressed, KeyReleased, TagsSeen
+from drivers.readings import (
+    DeviceCleared,
+    DeviceConflict,
+    DeviceFault,
+    DeviceLost,
+    DeviceUp,
+    KeyPressed,
+    KeyReleased,
+    TagsSeen,
+)
 from tests.leaking import Played, Player, shuffled
 
 MS = 1_000_000
@@ -168,6 +177,10 @@ class RfidHand:
         for seat, amount in ((hand.small, 500), (hand.big, 1000)):
             if seat is not None and seat not in posted:
                 self.bet(seat, amount)
+        if len(self.deck) < 10:  # two antennas quarrel about a card and are not believed: somebody has to part them
+            self.feed(DeviceCleared(CARDS0, self.number(), "conflict"))
+            self.run(2000)
+            return
         seat = hand.order[len(hand.slots) % len(hand.order)]
         self.put([self.deck.pop()], f"seat:{seat}", 1200)
 
