@@ -66,7 +66,7 @@ def _table_opened(state: State, record: Record) -> None:
         state.limits = limits_of(data["limits"])
     counters = data["counters"]
     state.hands_today, state.openings_today = counters["hands"], counters["openings"]
-    state.incidents_today = counters["incidents"]
+    state.incidents_today, state.incidents_day = counters["incidents"], record.day
     state.seats, state.button, state.small, state.button_moves = {}, None, None, False
     state.big, state.dead_small = None, False
     state.hands = state.hands_void = 0
@@ -156,6 +156,8 @@ def _breach(state: State, record: Record) -> None:
 
 
 def _incident_opened(state: State, record: Record) -> None:
+    if state.session is None and record.day != state.incidents_day:
+        state.incidents_today, state.incidents_day = 0, record.day
     state.incidents_today += 1
     state.incidents[record.data["incident"]] = _incident(record.data)
 

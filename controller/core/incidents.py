@@ -31,7 +31,8 @@ def open_one(
     state = out.state
     hand = state.play if of_hand else None
     day = out.day() if state.session is None else state.day
-    name = f"{out.setup.table}-{day.replace('-', '')}-i{state.incidents_today + 1}"
+    before = state.incidents_today if day == state.incidents_day else 0
+    name = f"{out.setup.table}-{day.replace('-', '')}-i{before + 1}"
     data: dict[str, Any] = {
         "incident": name,
         "code": code,

@@ -236,6 +236,8 @@ class State:
     hands_today: int = 0
     openings_today: int = 0
     incidents_today: int = 0
+    incidents_day: str = ""
+    """The gaming day whose incidents are counted. A closed table has incidents too, before the day's first opening."""
     seats: dict[int, Seat] = field(default_factory=dict)
     button: int | None = None
     small: int | None = None

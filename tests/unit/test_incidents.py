@@ -188,6 +188,26 @@ def test_a_lost_shoe_bars_the_next_hand_until_it_is_back() -> None:
     assert "hand.started" in desk.feed(KeyPressed("keys0", 2, "HAND"))
 
 
+def test_an_incident_of_the_closed_table_keeps_its_number_for_itself() -> None:
+    """A device may be missing before the first opening of the day, and be so still after it."""
+    desk = Desk()
+    desk.feed(DeviceLost("keys0", 0, "missing", "usb"))
+    desk.open()
+    desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    ids = list(desk.table.session.state.incidents)
+    assert [name.rpartition("-")[2] for name in ids] == ["i1", "i2"]
+    desk.feed(Command("close", {}, "s-1", "manager"))
+    day = 24 * 3600 * SECOND
+    desk.feed(DeviceUp("keys0", 0, "keypad", "hid", "", "", "usb", 2), day)
+    desk.feed(DeviceLost("keys0", 0, "missing", "usb"))
+    desk.open()
+    desk.feed(DeviceUp("shoe0", 0, "shoe", "felt-shoe", "A1", "1", "usb", 2))
+    desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    later = list(desk.table.session.state.incidents)
+    assert [name.rpartition("-")[2] for name in later] == ["i1", "i2"]
+    assert len({*ids, *later}) == 4
+
+
 def test_the_tray_is_counted_once_it_rests() -> None:
     desk = Desk()
     tags = frozenset({"E0"})

@@ -69,7 +69,7 @@ def open_table(out: Out, command: Command) -> None:
         "counters": {
             "hands": state.hands_today if same else 0,
             "openings": openings,
-            "incidents": state.incidents_today if same else 0,
+            "incidents": state.incidents_today if day == state.incidents_day else 0,
         },
         "carried": _carried(out),
         "at": meters.utc(out.wall),
