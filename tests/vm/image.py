@@ -40,12 +40,15 @@ STEP_S = 1200.0
 """No single step of the building takes longer."""
 
 PATIENT = "options  = { timeout_ms = 5000, gap_ms = 1000 }"
-"""Time in an emulated machine runs in jerks: a byte may come half a second after the one before it."""
+"""Time in an emulated machine runs in jerks: a byte may come half a second after the one before it,
+and a key that is let go may look as if it were held."""
 CHANGES: Mapping[str, str] = {
     'profile = "hr_thp"': 'profile = "rs_holdem"',
     "test    = false": "test    = true ",
     'accounting = ["cash"]': 'office = ["play", "cash", "ops", "guard"]',
     "mqtts://broker.example:8883": "mqtts://127.0.0.1:8883",
+    "undo_hold_ms     = 2000": "undo_hold_ms     = 30000",
+    "entry_timeout_ms = 10000": "entry_timeout_ms = 60000",
     'channels = { "0" = "shoe" }': f'channels = {{ "0" = "shoe" }}\n{PATIENT}',
     'channels = { "0" = "tray" }': f'channels = {{ "0" = "tray" }}\n{PATIENT}',
 }

@@ -1,6 +1,6 @@
 """``make test-vm``: boots a machine with feltd on it, has it checked from inside, and tells what was seen.
 
-    python -m tests.vm.run [--minutes 40]
+    python -m tests.vm.run [--minutes 60]
 
 The console, the daemon's journal and the rehearsal's report are left in ``build/vm``.
 """
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run it. Returns an exit code."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="make test-vm", description=__doc__, epilog=EXIT_CODES, formatter_class=raw)
-    parser.add_argument("--minutes", type=float, default=40.0, help="from power on to power off")
+    parser.add_argument("--minutes", type=float, default=60.0, help="from power on to power off")
     asked = parser.parse_args(arguments)
     began = time.monotonic()
 

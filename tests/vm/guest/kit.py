@@ -12,8 +12,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 LINE = Path("/dev/virtio-ports/org.feltd.check")
-PROGRAM_S = 120.0
-WAIT_S = 120.0
+PROGRAM_S = 180.0
+WAIT_S = 300.0
 """Emulation is slow; nothing here is measured."""
 UNIT = "feltd@t07.service"
 
