@@ -24,9 +24,7 @@ class Tap(Protocol):
 class TappedAttendant(Attendant):
     """See ``Attendant``; the same with somebody who listens. What passes under a veil is not told: tags are in it."""
 
-    def __init__(
-        self, device: str, path: str, conversation: Conversation, tap: Tap, veil: Veil | None = None
-    ) -> None:
+    def __init__(self, device: str, path: str, conversation: Conversation, tap: Tap, veil: Veil | None = None) -> None:
         super().__init__(device, path, conversation, veil)
         self._tap = tap
         self._now = 0
