@@ -42,7 +42,8 @@ def sample(shared: Path, count: int) -> list[Found]:
     known = no_limit(shared)
     first = [one for one in known if one.name == TELEVISED or one.name.startswith("wsop")]
     rest = [one for one in known if one not in first]
-    return first + rest[:: len(rest) // (count - len(first))][: count - len(first)]
+    more = max(0, count - len(first))
+    return first[:count] + rest[:: len(rest) // max(1, more)][:more]
 
 
 def test_all_hands_of_our_games_end_as_on_record(shared: Path) -> None:
