@@ -1,7 +1,7 @@
 """What only surveillance is told (stream ``guard``): chips that are strange, doubled or listed, stacks that shrink.
 
 Chip tags stand in clear here and nowhere else. A place is named, never a culprit, and of one chip it is told once in a
-session. Card tags are no matter of this module: who calls it has told them apart by the registry.
+session. Tags of the deck in play are told to nobody, wherever a card may lie.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,8 +23,8 @@ def unknown(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) -
 
     Where they lie as a stake in a hand, the hand is held until a person has looked.
     """
-    known = out.setup.chipset
-    strange = [tag for tag in tags if tag not in known.tags and tag not in known.listed]
+    known, cards = out.setup.chipset, out.setup.deck.tags
+    strange = [tag for tag in tags if tag not in known.tags and tag not in known.listed and tag not in cards]
     new = _new(out, "chip.unknown", strange)
     if len(out.state.cash.reported) + len(new) > MOST_STRANGERS:
         return

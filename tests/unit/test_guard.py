@@ -96,10 +96,11 @@ def test_a_tag_that_flies_past_is_no_chip() -> None:
     assert not felt.all("chip.unknown")
 
 
-def test_card_tags_are_never_told_of() -> None:
+@pytest.mark.parametrize("place", ["stack:1", "bet:2", "tray", "pot"])
+def test_card_tags_are_never_told_of(place: str) -> None:
     felt = Watched()
     felt.open()
-    felt.put(list(felt.setup.deck.tags)[:3], "stack:1")
+    felt.put(list(felt.setup.deck.tags)[:3], place)
     felt.put(["EEEE0004"], "seat:1")
     felt.run(3000)
     felt.feed(DeviceConflict("stacks0", 9001, next(iter(felt.setup.deck.tags)), ("1", "2")))
