@@ -44,8 +44,9 @@ HERE = Path(__file__).resolve().parent
 HOME = Path("/opt/check")
 EVIDENCE = HOME / "evidence"
 BIN = Path("/opt/rig/bin")
-SHOE, KEYS, TRAY = "1209:f001", "1209:f002", Path("/dev/table/t07-tray0")
+IDS = {"shoe0": "1209:f001", "keys0": "1209:f002"}
 BUSIDS = {"shoe0": "1-1", "keys0": "1-2"}
+TRAY = Path("/dev/table/t07-tray0")
 HAND_S = 900.0
 OFFICE_S = 300.0
 NOBODY = 65534
@@ -98,9 +99,8 @@ class Check:
         sh("modprobe", "vhci-hcd")
         self._host = Host(self._rig.devices, HOME / "devices.sock", usbip=self._rig.usbip)
         saw = []
-        for name, ids in (("shoe0", SHOE), ("keys0", KEYS)):
-            self._attach(name)
-            (folder,) = until(partial(usb_devices, ids), f"{ids} in the kernel")
+        for name, ids in IDS.items():
+            (folder,) = self._attach(name)
             sh("udevadm", "settle")
             saw += sh("lsusb", "-d", ids).splitlines()
             expect("root:plugdev 0660", rights(node_of(folder)), str(node_of(folder)))
@@ -124,7 +124,7 @@ class Check:
         return [f"{TRAY} -> {node}, {rights(node)}, {known.get('ID_MODEL')} {known.get('ID_SERIAL_SHORT')}, up"]
 
     def nobody_else_may_open_them(self) -> list[str]:
-        nodes = [TRAY.resolve(), *(node_of(folder) for ids in (SHOE, KEYS) for folder in usb_devices(ids))]
+        nodes = [TRAY.resolve(), *(node_of(folder) for ids in IDS.values() for folder in usb_devices(ids))]
         somebody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", sys.executable, "-c", OPEN)
         for node in nodes:
             done = run(*somebody, node)
@@ -198,7 +198,7 @@ class Check:
         sh("systemctl", "stop", UNIT)
         told = shown("Result", "ActiveState", "ExecMainStatus")
         expect(("success", "inactive", "0"), (told["Result"], told["ActiveState"], told["ExecMainStatus"]), "its end")
-        (keypad,) = usb_devices(KEYS)
+        (keypad,) = usb_devices(IDS["keys0"])
         expect("usbhid", driver_of(keypad), "who has the keypad now")
         sh("systemctl", "start", UNIT)
         for name in ("shoe0", "keys0", "tray0"):
@@ -209,8 +209,11 @@ class Check:
         kernel = sh("journalctl", "--dmesg", "--no-pager", "--output=cat").splitlines()
         expect([], [line for line in kernel if any(word in line for word in BAD)], "the kernel's log")
         expect([], [line for line in self._log() if any(word in line for word in ILL)], "the daemon's log")
-        checked = [line for line in self._journal() if line.get("event") == "ledger checked"]
-        expect([0, 0, 0], [line["faults"] for line in checked], "faults that each start found in the ledger")
+
+        def checked() -> list[int]:
+            return [line["faults"] for line in self._journal() if line.get("event") == "ledger checked"]
+
+        until(lambda: checked() == [0, 0, 0], lambda: f"faults that each start found in the ledger: {checked()}")
         failed = sh("systemctl", "list-units", "--failed", "--plain", "--no-legend")
         expect("", failed.strip(), "failed units")
         return [sh("uname", "--kernel-release").strip() + ", " + sh("systemctl", "--version").splitlines()[0]]
@@ -264,13 +267,15 @@ class Check:
 
     # ------------------------------------------------------------------ hands at the machine
 
-    def _attach(self, name: str) -> None:
+    def _attach(self, name: str) -> list[Path]:
+        """Attach a device and wait until the kernel has it: ``usbip`` fails while another is on its way."""
         sh("usbip", "attach", "--remote=127.0.0.1", f"--busid={BUSIDS[name]}")
+        return until(partial(usb_devices, IDS[name]), f"{name} in the kernel")
 
     def _keep_attached(self, stop: threading.Event) -> None:
         """What somebody does who puts every plug back that came out."""
         while not stop.wait(1.0):
-            for name, ids in (("shoe0", SHOE), ("keys0", KEYS)):
+            for name, ids in IDS.items():
                 if not usb_devices(ids) and answers(self._rig.usbip):
                     run("usbip", "attach", "--remote=127.0.0.1", f"--busid={BUSIDS[name]}")
 
