@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulators.errors import RigError
-from simulators.host import MODELS, DeviceHost
+from simulators.host import MODELS, PRODUCTS, DeviceHost
 from simulators.verdict import Exit
 
 NAME = "device"
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--baud", type=int, default=38400)
     parser.add_argument("--parity", choices=("none", "even", "odd"), default="none")
     parser.add_argument("--serial-number", default="", metavar="TEXT", help="USB: what the descriptor says")
-    parser.add_argument("--product", type=lambda text: int(text, 16), default=1, metavar="HEX", help="USB product id")
+    parser.add_argument("--product", type=lambda text: int(text, 16), metavar="HEX", help="USB product id")
     parser.add_argument(
         "--model", type=json.loads, default={}, metavar="JSON", help="arguments of the simulated device"
     )
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _spec(asked: argparse.Namespace) -> dict[str, Any]:
     device: dict[str, Any] = {"name": NAME, "driver": asked.driver, "model": asked.model, "serial": asked.serial_number}
-    device["product"] = asked.product
+    device["product"] = PRODUCTS.get(asked.driver, 1) if asked.product is None else asked.product
     spec: dict[str, Any] = {"speed": asked.speed, "devices": [device]}
     if asked.serial is not None:
         device |= {"link": "serial", "path": asked.serial, "baud": asked.baud, "parity": asked.parity}

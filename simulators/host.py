@@ -53,6 +53,8 @@ MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
     "recording": (Recording, "pty"),
 }
 """Driver name to the simulated device and the link it has unless the spec says otherwise."""
+PRODUCTS: Mapping[str, int] = {"shoe": 0xF001, "keypad": 0xF002, "camera": 0xF003}
+"""Driver name to the USB product id that rules for udev and tables know the simulated device by."""
 
 
 @dataclass(frozen=True, slots=True)

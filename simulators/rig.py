@@ -16,6 +16,7 @@ from controller.faults import read_toml
 from controller.settings import load
 from simulators import reach as reaches
 from simulators.errors import RigError
+from simulators.host import PRODUCTS
 from simulators.reach import Reach
 from simulators.relays import channels
 from simulators.scripts import strict
@@ -154,7 +155,7 @@ def _device(path: Path, name: str, section: Section) -> dict[str, Any]:
     kind, _, rest = port.partition(":")
     match kind:
         case "usb":
-            made["product"] = {"shoe": 0xF001, "keypad": 0xF002}.get(driver, 1)
+            made["product"] = PRODUCTS.get(driver, 1)
         case "tcp":
             made |= {"link": "tcp", "path": rest}
         case "pty":

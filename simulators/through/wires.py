@@ -16,6 +16,7 @@ from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import ProductFailure
 from simulators.eye import Eye
 from simulators.gestures import FILLER
+from simulators.host import PRODUCTS
 from simulators.layout import Device, Layout
 from simulators.plan import SITE, TABLE, Plan
 from simulators.process import DaemonProcess, feltd
@@ -265,9 +266,9 @@ def devices(table: Layout, folder: Path, number: int = 0) -> list[dict[str, Any]
     """The devices of a table, for the process that plays them. ``number`` tells one set of USB devices from another."""
     shoe, keys, camera = (f"{what}-{number:04d}" for what in ("SHOE", "KEYS", "CAM"))
     usb: dict[str, dict[str, Any]] = {
-        "shoe": {"product": 0xF001, "serial": shoe, "model": {"serial": shoe}},
-        "keypad": {"product": 0xF002, "serial": keys},
-        "camera": {"product": 0xF003, "serial": camera, "model": {"serial": camera}},
+        "shoe": {"product": PRODUCTS["shoe"], "serial": shoe, "model": {"serial": shoe}},
+        "keypad": {"product": PRODUCTS["keypad"], "serial": keys},
+        "camera": {"product": PRODUCTS["camera"], "serial": camera, "model": {"serial": camera}},
     }
 
     def at(device: Device) -> dict[str, Any]:

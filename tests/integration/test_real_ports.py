@@ -15,6 +15,7 @@ import pytest
 
 from drivers.readings import DeviceUp, Reading, TagsSeen
 from drivers.supervisor import Supervisor
+from drivers.usbipclient import list_devices
 from tests.running import ROOT
 from tests.waiting import wait_until
 
@@ -115,6 +116,9 @@ def test_usb_is_served_where_a_kernel_can_attach_it() -> None:
         with listening(uri, "shoe") as readings:
             wait_until(lambda: any(isinstance(r, DeviceUp) for r in readings), 20, "up")
         assert "/1-1?" in uri
+        (entry,) = list_devices("127.0.0.1", int(uri.split(":")[2].partition("/")[0]))
+        # What the rules for udev and the example table know a shoe by.
+        assert (entry.vendor, entry.product) == (0x1209, 0xF001)
         assert tell((ends[0], ends[1]), do="state")["ok"]
 
 
