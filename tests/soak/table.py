@@ -55,10 +55,12 @@ class Table:
         with suppress(NotReachable, KeyError):
             while time.monotonic() < deadline:
                 assert self.daemon is not None
-                if not self._step(self.daemon.status):
+                # In this order: what is confirmed is on record, so the status that is asked for afterwards has it.
+                waiting = self.unconfirmed()
+                if not self._step(self.daemon.status, waiting):
                     time.sleep(WAIT_S)
 
-    def _step(self, status: dict[str, Any]) -> bool:
+    def _step(self, status: dict[str, Any], waiting: int) -> bool:
         """One act that the table waits for; ``False`` when there was none to do."""
         assert self.daemon is not None
         hand = status["hand"]
@@ -75,7 +77,7 @@ class Table:
         elif hand is None:
             self._new_deck()
             self._key("HAND")
-        elif hand["phase"] in ("deal", "board") and self.unconfirmed():
+        elif hand["phase"] in ("deal", "board") and waiting:
             return False  # the shoe still has cards of the time when nobody listened
         elif hand["phase"] == "deal":
             self._slide(2 * len(hand["live"]) - hand["cards"])
