@@ -149,7 +149,7 @@ class _Reader:
         except ValidationError as error:
             self.faults += translate(error, TableFile, self.tree, str(self.path))
         self._named_files()
-        self.faults += settingschecks.check(self.path, self.tree, self.profile, self.chipset)
+        self.faults += settingschecks.check(self.path, self.tree, self.profile, self.chipset, self.deck)
         if self.faults or not (read and self.profile and self.chipset and self.deck):
             raise BadConfiguration(_once(self.faults))
         return self._build(read, self.profile, self.chipset, self.deck)

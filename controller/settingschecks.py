@@ -13,10 +13,19 @@ from urllib.parse import urlsplit
 
 from controller import closedchecks, software, stafffile
 from controller.core.rules.profile import Profile
-from controller.core.setup import Chipset
+from controller.core.setup import Chipset, Deck
 from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
-from controller.tablefile import AccessFile, BrokerFile, DeviceFile, LedgerFile, LimitsFile, SocketFile, SoftwareFile
+from controller.tablefile import (
+    AccessFile,
+    BrokerFile,
+    DeviceFile,
+    LedgerFile,
+    LimitsFile,
+    SocketFile,
+    SoftwareFile,
+    TimingFile,
+)
 from drivers import catalog
 from drivers.address import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError
@@ -28,7 +37,9 @@ PLACES = re.compile(
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def check(path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset: Chipset | None) -> Iterator[Fault]:
+def check(
+    path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset: Chipset | None, deck: Deck | None
+) -> Iterator[Fault]:
     """Every fault that lies between the parts."""
     file = str(path)
     test = tree.get("test") is True
@@ -40,6 +51,8 @@ def check(path: Path, tree: Mapping[str, Any], profile: Profile | None, chipset:
     yield from _access(file, path.parent, tree, test)
     yield from _software(file, tree)
     yield from _devices(file, tree, test)
+    yield from _tags(file, chipset, deck)
+    yield from _timing(file, TimingFile.known(tree.get("timing", {})))
     yield from closedchecks.check(file, tree, profile)
 
 
@@ -248,13 +261,29 @@ def _antennas(
     each = [f"{what}:{seat}" for what in ("seat", *stacks, "bet") for seat in range(1, count + 1)]
     missing = [place for place in (*each, "burn", "muck", "pot") if place not in watched]
     missing += [] if "board" in watched or "board" in sighted else ["board"]
-    if missing and not test:
+    if missing:
         some = ", ".join(missing[:6]) + (" ..." if len(missing) > 6 else "")
         yield Fault(file, "devices", "", f"no channel watches {some}: an RFID table senses all of them")
     for part, key, what in (("deck", "file", "cards"), ("chips", "tags", "chips")):
         section = tree.get(part, {})
         if isinstance(section, dict) and not section.get(key):
             yield Fault(file, f"{part}.{key}", "", f"missing: an RFID table knows its {what} by their tags")
+
+
+def _tags(file: str, chipset: Chipset | None, deck: Deck | None) -> Iterator[Fault]:
+    """A tag is a card's or a chip's. Which ones are both is not said: card tags do not leave the process."""
+    both = len(chipset.tags.keys() & deck.tags.keys()) if chipset and deck else 0
+    if both:
+        remedy = f"{both} of its tags stand in chips.tags as well: a tag is a card's or a chip's; register them anew"
+        yield Fault(file, "deck.file", "", remedy)
+
+
+def _timing(file: str, timing: TimingFile | None) -> Iterator[Fault]:
+    """What has to be seen for so long must not count as gone before."""
+    for key in ("card_absent_ms", "chip_absent_ms"):
+        if timing is not None and (absent := getattr(timing, key)) <= timing.debounce_ms:
+            remedy = f"not above debounce_ms = {timing.debounce_ms}: what moves would be gone before it has arrived"
+            yield Fault(file, f"timing.{key}", str(absent), remedy)
 
 
 def _driver(file: str, key: str, name: str, device: DeviceFile) -> Iterator[Fault]:

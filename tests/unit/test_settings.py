@@ -172,6 +172,16 @@ def test_the_example_chips_and_their_tags_fit(root: Path, config: Path) -> None:
     assert len(settings.load(config).setup.chipset.tags) == 115
 
 
+def test_a_tag_is_a_card_or_a_chip_and_which_one_is_both_is_not_told(root: Path, config: Path, tmp_path: Path) -> None:
+    (tmp_path / "chips.csv").write_text("tag,chip\nE0EEEEEE00000002,w1\n")
+    edit(config, "[chips]", '[chips]\ntags = "chips.csv"')
+    config.write_text(config.read_text() + f'[deck]\nfile = "{root}/config/decks/example.csv"\n')
+    found = settings.check(config)
+    assert [fault.key for fault in found] == ["deck.file"]
+    assert found[0].remedy.startswith("1 of its tags stand in chips.tags as well")
+    assert "E0EEEEEE00000002" not in str(found)
+
+
 def test_chips_that_look_alike_are_refused(config: Path, tmp_path: Path) -> None:
     (tmp_path / "chips.toml").write_text(CHIPS.read_text().replace('"red"', '"white"').replace("= 40", "= 39"))
     edit(config, str(CHIPS), "chips.toml")
@@ -294,8 +304,15 @@ def test_an_rfid_table_needs_antennas_everywhere_and_registered_tags(config: Pat
     found = faults(config)
     assert found["deck.file"] == "missing: an RFID table knows its cards by their tags"
     assert found["chips.tags"] == "missing: an RFID table knows its chips by their tags"
-    edit(config, "test = true", "test = false")
-    assert any("no channel watches" in fault.remedy for fault in settings.check(config))
+    assert any("no channel watches" in fault.remedy for fault in settings.check(config)), "in test mode as well"
+
+
+def test_what_moves_must_not_be_gone_before_it_has_arrived(config: Path) -> None:
+    with config.open("a") as file:
+        file.write("\n[timing]\ndebounce_ms = 2000\ncard_absent_ms = 2000\nchip_absent_ms = 1000\n")
+    found = faults(config)
+    assert found["timing.card_absent_ms"].startswith("not above debounce_ms = 2000")
+    assert found["timing.chip_absent_ms"].startswith("not above debounce_ms = 2000")
 
 
 def test_the_table_of_six_makes_in_the_documentation_is_one(config: Path) -> None:
