@@ -29,7 +29,8 @@ def open_one(
 ) -> str:
     """Emit ``incident.opened`` and return its id. ``of_hand`` false: a matter of the table, not of a hand."""
     state = out.state
-    hand = state.play if of_hand else None
+    playing = state.play
+    hand = playing if of_hand else None
     day = out.day() if state.session is None else state.day
     before = state.incidents_today if day == state.incidents_day else 0
     name = f"{out.setup.table}-{day.replace('-', '')}-i{before + 1}"
@@ -38,8 +39,8 @@ def open_one(
         "code": code,
         "rules": out.rules(key),
         "severity": severity,
-        "phase": hand.phase if hand is not None else "between_hands",
-        "sa": hand.substantial if hand is not None else False,
+        "phase": playing.phase if playing is not None else "between_hands",
+        "sa": playing.substantial if playing is not None else False,
         "holds": holds,
         "seats": list(seats),
         "kind": kind,
