@@ -306,6 +306,8 @@ def test_a_hand_that_lost_a_needed_device_says_that_it_was_degraded() -> None:
     desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
     assert desk.table.session.state.hand is not None
     assert desk.table.session.state.hand.degraded
+    opened = [record for record in desk.table.session.out.records if record.type == "incident.opened"]
+    assert [record.data["phase"] for record in opened] == ["deal"]
 
 
 def test_a_named_card_is_bound_to_nobody_knowing_it() -> None:
