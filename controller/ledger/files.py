@@ -58,15 +58,25 @@ class Filling:
 def filling(path: Path, retention: Retention) -> Filling:
     """Measure the file with its log, and the disk it is on. Raises ``LedgerError``."""
     try:
-        used = sum(part.stat().st_size for part in (path, _beside(path, "-wal")) if part.exists())
+        used = sum(part.stat().st_size for part in (path, _beside(real(path), "-wal")) if part.exists())
         free = shutil.disk_usage(path.parent).free
     except OSError as error:
         raise database.unusable(path, error) from error
     return Filling(used, max(1, min(retention.limit_mb * MB, used + free - RESERVE_MB * MB)))
 
 
+def real(path: Path) -> Path:
+    """The file itself, whichever links name it: what lies beside a ledger lies beside that."""
+    return Path(os.path.realpath(path))
+
+
 def take_lock(path: Path) -> int:
-    """The single writer's lock, on a file beside the ledger; it goes with the process, however that ends."""
+    """The single writer's lock, on a file beside the ledger; it goes with the process, however that ends.
+
+    It is beside the real file, so a symbolic link leads to the same lock. A hard link would have a lock of its own,
+    and a log of its own: a file with a second name is refused. Raises ``LedgerBusy``, ``LedgerError``.
+    """
+    path = real(path)
     lock_path = _beside(path, ".lock")
     try:
         lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -79,6 +89,12 @@ def take_lock(path: Path) -> int:
         os.close(lock)
         raise LedgerBusy(path, f"process {holder} writes it; stop that daemon first") from None
     try:
+        # Asked by name: a descriptor of the ledger that is closed would take SQLite's locks with it.
+        names = path.stat().st_nlink if path.exists() else 1
+        if names > 1:
+            remedy = "a second daemon could write it under the other; remove all but one (find its inode: ls -i)"
+            os.close(lock)
+            raise LedgerError(path, f"has {names} names (hard links): {remedy}")
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
     except OSError as error:
@@ -101,7 +117,7 @@ def describe(connection: sqlite3.Connection, path: Path, source: Source, *, test
 
 def archive_folder(path: Path) -> Path:
     """Where the older files of a ledger lie."""
-    return path.with_name(f"{path.name}.archive")
+    return _beside(real(path), ".archive")
 
 
 def previous(path: Path, connection: sqlite3.Connection) -> Path | None:

@@ -88,6 +88,7 @@ class Ledger:
         if new_id is not None and not test:
             raise LedgerError(path, "an id may be given in test mode only; leave it out")
         wall = time.time_ns() if wall_ns is None else wall_ns
+        path = files.real(path)
         with ExitStack() as undo:
             lock = files.take_lock(path)
             undo.callback(os.close, lock)

@@ -15,7 +15,7 @@ from controller.ledger.outbox import Outbox
 from controller.ledger.signature import SigningRhythm
 from controller.ledger.store import Ledger
 from controller.ledger.verify import verify
-from tests.ledgers import DAY, SESSION, WALL, Desk, hand_records, new_desk, opening, play, record
+from tests.ledgers import DAY, SESSION, SOURCE, WALL, Desk, hand_records, new_desk, opening, play, record
 
 
 @pytest.fixture
@@ -74,6 +74,36 @@ def test_a_second_writer_is_refused_by_name(desk: Desk) -> None:
         desk.open()
     with desk.open():
         pass
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_second_writer_by_another_name_is_refused(desk: Desk, tmp_path: Path, elsewhere: bool) -> None:
+    """The lock is the file's, not the name's: also through a symbolic link to it or to its folder."""
+    with desk.open() as ledger:
+        folder = tmp_path / "other"
+        if elsewhere:
+            folder.symlink_to(ledger.path.parent)
+            other = folder / ledger.path.name
+        else:
+            folder.mkdir()
+            other = folder / "linked.ledger"
+            other.symlink_to(ledger.path)
+        with pytest.raises(LedgerBusy, match=r"process \d+ writes it"):
+            Ledger.open(other, source=SOURCE, test=True, keys=desk.keys())
+    assert not list(folder.glob("linked.ledger?*")), "nothing is made beside a link"
+
+
+def test_a_ledger_with_two_names_is_refused(desk: Desk, tmp_path: Path) -> None:
+    other = tmp_path / "hard.ledger"
+    with desk.open() as ledger:
+        other.hardlink_to(path := ledger.path)
+        with pytest.raises(LedgerError, match=r"2 names \(hard links\)"):
+            Ledger.open(other, source=SOURCE, test=True, keys=desk.keys())
+    with pytest.raises(LedgerError, match="hard links"):
+        desk.open()
+    other.unlink()
+    with desk.open() as ledger:
+        assert ledger.path == path
 
 
 @pytest.mark.parametrize(
