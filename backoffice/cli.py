@@ -16,18 +16,20 @@ from urllib.parse import urlsplit
 from backoffice.errors import Forged, OfficeError, UsageError
 from backoffice.opening import open_store
 from backoffice.store import Pin, Store
-from backoffice.verifying import heads, source_of, table_name, verify_table
+from backoffice.verifying import enrolled, follows, heads, source_of, table_name, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.errors import ContractError
 from controller.contract.following import Report
+from controller.contract.integrity import key_id
 from controller.contract.topics import STREAMS
 
-OK, USAGE, UNSOUND, FORGED = 0, 2, 4, 6
+OK, USAGE, UNSOUND, NOTHING, FORGED = 0, 2, 4, 5, 6
 EXIT_CODES = """\
 exit codes:
   0  done
-  2  wrong usage, or a store or broker that cannot be used
-  4  verify, checkpoint: what is stored is not what was written; sums: it does not add up
+  2  wrong usage, nothing enrolled, or a store or broker that cannot be used
+  4  verify, checkpoint, unseal: what is stored is not what was written; sums: it does not add up
+  5  verify, sums: nothing is stored of a table; unseal: nothing is sealed
   6  follow: an event came again with other bytes
 """
 QUIET_S = 2.0
@@ -60,12 +62,20 @@ def _enrol(args: argparse.Namespace) -> int:
     from backoffice.keys import public_key  # noqa: PLC0415
 
     table = table_name(source_of(args.table))
-    with closing(open_store(args.store)) as store:
-        other = next((pin for pin in store.pins(table) if pin.test is not args.test), None)
+    with closing(open_store(args.store, create=True)) as store:
+        pins = store.pins(table)
+        other = next((pin for pin in pins if pin.test is not args.test), None)
         if other is not None:
             kind = "test" if other.test else "live"
             raise UsageError("table", args.table, f"is enrolled as a {kind} table: take another store")
-        store.pin(Pin(table, args.test, public_key(args.key, test=args.test).public_bytes_raw()))
+        key = public_key(args.key, test=args.test)
+        if pins and not args.also and not follows(store, table, key):
+            have = ", ".join(key_id(pin.key) for pin in pins)
+            remedy = (
+                f"is {key_id(key.public_bytes_raw())}; pinned for {table} is {have}, and no stored event hands over "
+            )
+            raise UsageError("key", str(args.key), f"{remedy}to this one: ask the house, then add --also")
+        store.pin(Pin(table, args.test, key.public_bytes_raw()))
     print(f"{table}: pinned for {'test' if args.test else 'live'} events")
     return OK
 
@@ -78,6 +88,7 @@ def _follow(args: argparse.Namespace) -> int:
 def _listen(args: argparse.Namespace, store: Store, *, forever: bool) -> int:
     from backoffice.following import Listener  # noqa: PLC0415
 
+    _tables(args, store)
     listener = Listener(store, _connection(args), args.streams or STREAMS)
     told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -119,20 +130,23 @@ def _verify(args: argparse.Namespace) -> int:
     with closing(open_store(args.store)) as store:
         if args.broker is not None:
             _listen(args, store, forever=False)
-        tables = [table_name(source_of(args.table))] if args.table else sorted({pin.table for pin in store.pins()})
+        tables = _tables(args, store)
         reports = {table: verify_table(store, table, checkpoint) for table in tables}
     sound = all(report.ok for found in reports.values() for report in found)
+    without = [table for table, found in reports.items() if not found]
+    code = UNSOUND if not sound else NOTHING if without else OK
     if args.json:
         told = {table: [_told(report) for report in found] for table, found in reports.items()}
-        print(json.dumps({"ok": sound, "tables": told}, ensure_ascii=False, indent=2))
-        return OK if sound else UNSOUND
+        print(json.dumps({"ok": code == OK, "tables": told}, ensure_ascii=False, indent=2))
+        return code
     for table, found in reports.items():
         for report in found:
             print(f"{table} ledger {report.ledger}: {report.rows} events, {report.signatures} signatures")
             for line in [f"fault: {fault}" for fault in report.faults] + [f"note: {note}" for note in report.notes]:
                 print(f"  {line}")
-    print("whole" if sound else "not whole")
-    return OK if sound else UNSOUND
+    _tell_nothing(without)
+    print({OK: "whole", NOTHING: "nothing to prove"}.get(code, "not whole"))
+    return code
 
 
 def _told(report: Report) -> dict[str, Any]:
@@ -152,12 +166,14 @@ def _sums(args: argparse.Namespace) -> int:
     from backoffice.sums import sums_of  # noqa: PLC0415
 
     with closing(open_store(args.store)) as store:
-        tables = [table_name(source_of(args.table))] if args.table else sorted({pin.table for pin in store.pins()})
+        tables = _tables(args, store)
+        without = [table for table in tables if not store.ledgers(table)]
         found = {table: sums_of(store, table) for table in tables}
     agree = not any(one.faults for one in found.values())
+    code = UNSOUND if not agree else NOTHING if without else OK
     if args.json:
-        print(json.dumps({"ok": agree, "tables": {table: asdict(one) for table, one in found.items()}}, indent=2))
-        return OK if agree else UNSOUND
+        print(json.dumps({"ok": code == OK, "tables": {table: asdict(one) for table, one in found.items()}}, indent=2))
+        return code
     for table, one in found.items():
         print(table)
         for read in one.readings:
@@ -165,8 +181,25 @@ def _sums(args: argparse.Namespace) -> int:
             print(f"  {read.session} shift {read.shift} ({read.reason}): win by tray {win}, rake {read.rake}")
         for line in [f"fault: {fault}" for fault in one.faults] + [f"open: {name}" for name in one.open]:
             print(f"  {line}")
-    print("adds up" if agree else "does not add up")
-    return OK if agree else UNSOUND
+    _tell_nothing(without)
+    print({OK: "adds up", NOTHING: "nothing to add up"}.get(code, "does not add up"))
+    return code
+
+
+def _tables(args: argparse.Namespace, store: Store) -> list[str]:
+    """The table that was asked for, or all that are enrolled. Raises ``UsageError`` where there is none."""
+    if getattr(args, "table", None):
+        table = table_name(source_of(args.table))
+        enrolled(store, table)
+        return [table]
+    if tables := sorted({pin.table for pin in store.pins()}):
+        return tables
+    raise UsageError("store", args.store, "no table is enrolled: feltoffice enrol STORE SITE/TABLE --key FILE")
+
+
+def _tell_nothing(tables: Sequence[str]) -> None:
+    for table in tables:
+        print(f"{table}: nothing is stored: feltoffice follow fetches it")
 
 
 def _checkpoint(args: argparse.Namespace) -> int:
@@ -192,10 +225,13 @@ def _unseal(args: argparse.Namespace) -> int:
     from backoffice.keys import auditor_key  # noqa: PLC0415
     from backoffice.unseal import unseal  # noqa: PLC0415
 
-    fits = True
+    fits, some = True, False
     for opened in unseal(args.ledger, auditor_key(args.key), args.hand):
         print(json.dumps(opened.to_json(), ensure_ascii=False))
-        fits = fits and opened.fits is not False
+        fits, some = fits and opened.fits is not False, True
+    if not some:
+        print("feltoffice: nothing is sealed to an auditor in it", file=sys.stderr)
+        return NOTHING
     return OK if fits else UNSOUND
 
 
@@ -256,6 +292,8 @@ def _parser() -> argparse.ArgumentParser:
     enrol.add_argument("table", metavar="SITE/TABLE")
     enrol.add_argument("--key", type=Path, required=True, metavar="FILE", help="signing.pub of the table")
     enrol.add_argument("--test", action="store_true", help="take test events of it, and no live ones")
+
+    enrol.add_argument("--also", action="store_true", help="beside pinned keys that have not handed over to it")
 
     follow = add("follow", "store what enrolled tables publish, and ask for what is missing", _follow)
     store(follow)

@@ -61,6 +61,8 @@ class Listener:
         self._messages: queue.Queue[MQTTMessage] = queue.Queue(MOST_WAITING)
         self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._client: Client | None = None
+        self._connected = False
+        """Whether the broker let us in at least once."""
         self.reader = Reader(store)
         topics = {pin.table: Topics(source_of(pin.table), pin.test) for pin in store.pins()}
         self.asking = Asking(store, self.reader, topics, connection.client, self._streams)
@@ -69,24 +71,28 @@ class Listener:
     def run(self, until: Callable[[], bool]) -> None:
         """Listen until ``until`` says so, connecting again as often as need be.
 
-        Raises ``BrokerError`` where the first connection fails, ``Forged`` and ``StoreError`` at once.
+        Raises ``BrokerError`` where no connection came about, after a few attempts or at the end of the time;
+        ``Forged`` and ``StoreError`` at once.
         """
-        connected = False
+        trouble: BrokerError | None = None
         pause = 0.5
         while not until():
             try:
                 self._connection(until)
                 pause = 0.5
-            except BrokerError:
-                if not connected and self._client is None and pause >= 4:
+            except BrokerError as error:
+                if not self._connected and pause >= 4:
                     raise
+                trouble = error
                 time.sleep(pause)
                 pause = min(30.0, pause * 2)
-            connected = True
             self._close()
+        if trouble is not None and not self._connected:
+            raise trouble
 
     def _connection(self, until: Callable[[], bool]) -> None:
         client = self._open()
+        self._connected = True
         try:
             self.asking.connected(time.monotonic())
             while not until():
@@ -162,7 +168,9 @@ class Listener:
             else:
                 client.connect(settings.host, settings.port, 15)
         except (OSError, ValueError) as error:
-            raise BrokerError(f"{settings.host}:{settings.port} cannot be reached: {error}") from error
+            raise BrokerError(
+                f"{settings.host}:{settings.port} cannot be reached ({error}): check --broker, and that it runs"
+            ) from error
         client.loop_start()
         self._client = client
         try:
@@ -171,7 +179,9 @@ class Listener:
             trouble = "it does not answer"
         if trouble:
             self._close()
-            raise BrokerError(f"{settings.host}:{settings.port} does not let us in: {trouble}")
+            raise BrokerError(
+                f"{settings.host}:{settings.port} does not let us in ({trouble}): check --broker and who we are there"
+            )
         return client
 
     def _filters(self) -> list[str]:

@@ -7,12 +7,18 @@ from backoffice.sqlite import SqliteStore
 from backoffice.store import Store
 
 
-def open_store(where: str) -> Store:
-    """A file name, or ``postgresql://...``. Raises ``StoreError`` and ``UsageError``."""
+def open_store(where: str, *, create: bool = False) -> Store:
+    """A file name, or ``postgresql://...``; only with ``create`` a store is begun where there is none.
+
+    Raises ``StoreError`` and ``UsageError``.
+    """
     if where.startswith(("postgresql://", "postgres://")):
         from backoffice.postgres import PostgresStore  # noqa: PLC0415 - psycopg is an extra
 
-        return PostgresStore(where)
+        return PostgresStore(where, create=create)
     if "://" in where:
         raise UsageError("store", where, "name a file, or write postgresql://user@host/database")
-    return SqliteStore(Path(where))
+    path = Path(where)
+    if not create and not path.is_file():
+        raise UsageError("store", where, "no such store: check its name, or begin it with feltoffice enrol")
+    return SqliteStore(path, create=create)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from backoffice.errors import StoreError, UsageError
-from backoffice.store import COLUMNS, GAPS, TABLES, Event, Pin, from_row, gap_ranges, values
+from backoffice.store import COLUMNS, GAPS, NO_STORE, TABLES, Event, Pin, from_row, gap_ranges, values
 
 try:
     import psycopg
@@ -15,10 +15,16 @@ except ImportError as missing:
 class PostgresStore:
     """One connection, used by one thread. ``synchronous_commit`` is on: what is stored survives a crash."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, create: bool = True) -> None:
         try:
             self._connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
             self._run("set synchronous_commit = on", ())
+            if not create and self._run("select to_regclass('event'), to_regclass('pin')", ()).fetchone() != (
+                "event",
+                "pin",
+            ):
+                self._connection.close()
+                raise UsageError("store", self._connection.info.dbname, NO_STORE)
             self._connection.execute(TABLES.format(bool="boolean", bytes="bytea").encode())
         except psycopg.Error as error:
             raise StoreError(f"the database cannot be used as a store ({error})") from error

@@ -5,16 +5,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from backoffice.errors import StoreError
-from backoffice.store import COLUMNS, GAPS, TABLES, Event, Pin, from_row, gap_ranges, values
+from backoffice.errors import StoreError, UsageError
+from backoffice.store import COLUMNS, GAPS, NO_STORE, TABLES, Event, Pin, from_row, gap_ranges, values
 
 
 class SqliteStore:
     """One file, used by one thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, create: bool = True) -> None:
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=10)
+            if not create:
+                made = self._connection.execute("select name from sqlite_schema where name in ('event', 'pin')")
+                if len(made.fetchall()) < 2:
+                    self._connection.close()
+                    raise UsageError("store", str(path), NO_STORE)
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute("pragma synchronous = full")
             self._connection.executescript(TABLES.format(bool="integer", bytes="blob"))

@@ -87,6 +87,7 @@ create table if not exists pin (
   site_table text not null, test {bool} not null, public_key {bytes} not null,
   primary key (site_table, test, public_key))
 """
+NO_STORE = "holds no store of feltoffice: check its name, or begin one with feltoffice enrol"
 COLUMNS = "source, ledger, sequence, row_no, type, gamingday, session, subject, happened, test, payload"
 GAPS = (
     "select before, sequence from (select sequence, lag(sequence) over (order by sequence) as before from event "

@@ -45,7 +45,8 @@ class Opened:
 def unseal(path: Path, auditor: X25519PrivateKey, hand: str | None = None) -> Iterator[Opened]:
     """Every sealed secret in row order, or those of a hand.
 
-    Raises ``StoreError`` for a file that cannot be read, ``UsageError`` for another auditor's key.
+    Raises ``StoreError`` for a file that cannot be read, ``UsageError`` for another auditor's key or a hand that the
+    ledger does not have.
     """
     if not path.is_file():
         raise UsageError("ledger", str(path), "no such file: give a copy of the ledger")
@@ -57,6 +58,8 @@ def unseal(path: Path, auditor: X25519PrivateKey, hand: str | None = None) -> It
             if hand is None:
                 rows = connection.execute(f"{query} ORDER BY row")
             else:
+                if connection.execute("SELECT 1 FROM row WHERE hand = ? LIMIT 1", (hand,)).fetchone() is None:
+                    raise UsageError("--hand", hand, "no such hand in this ledger: write its id as its events have it")
                 rows = connection.execute(f"{query} AND hand = ? ORDER BY row", (hand,))
             for row, stream, sequence, kind, of_hand, body, name, box in rows:
                 if name not in keys:

@@ -33,14 +33,32 @@ def verify_table(store: Store, table: str, checkpoint: Checkpoint | None = None)
     Keys are those that were pinned, and those that they handed over to. Raises ``UsageError`` for a table that is
     not enrolled, ``StoreError``.
     """
-    pins = store.pins(table)
-    if not pins:
-        raise UsageError("table", table, "is not enrolled: feltoffice enrol STORE SITE/TABLE --key FILE")
+    pins = enrolled(store, table)
     keys = Keyring(Ed25519PublicKey.from_public_bytes(pin.key) for pin in pins)
+    return _verify_ledgers(store, table, pins[0], keys, checkpoint)
+
+
+def enrolled(store: Store, table: str) -> list[Pin]:
+    """The keys pinned for a table. Raises ``UsageError`` where there are none, ``StoreError``."""
+    if pins := store.pins(table):
+        return pins
+    raise UsageError("table", table, "is not enrolled: feltoffice enrol STORE SITE/TABLE --key FILE")
+
+
+def follows(store: Store, table: str, key: Ed25519PublicKey) -> bool:
+    """Whether a pinned key of the table handed over to this one, as its stored events prove. Raises ``StoreError``."""
+    pins = store.pins(table)
+    keys = Keyring(Ed25519PublicKey.from_public_bytes(pin.key) for pin in pins)
+    if pins:
+        _verify_ledgers(store, table, pins[0], keys, None)
+    return key.public_bytes_raw() in [known.public_bytes_raw() for known in keys.keys]
+
+
+def _verify_ledgers(store: Store, table: str, pin: Pin, keys: Keyring, checkpoint: Checkpoint | None) -> list[Report]:
     reports: list[Report] = []
     for ledger in ordered(store, table):
         seen = checkpoint if checkpoint is not None and checkpoint.ledger == ledger else None
-        reports.append(_verify(store, table, ledger, pins[0], keys, seen, reports))
+        reports.append(_verify(store, table, ledger, pin, keys, seen, reports))
         keys.next_ledger()
     if checkpoint is not None and checkpoint.ledger not in [report.ledger for report in reports]:
         fault = Fault(None, "?", 0, f"the checkpoint has seen ledger {checkpoint.ledger}, of which nothing is stored")

@@ -397,7 +397,7 @@ def database() -> Iterator[str]:
 
 def test_the_archive_on_postgresql_does_the_same(database: str, desk: Desk) -> None:
     everything = bodies(desk.path)
-    store: Store = open_store(database)
+    store: Store = open_store(database, create=True)
     try:
         store.pin(Pin(TABLE, True, load_verify_key(desk.folder / "signing.pub").public_bytes_raw()))
         store.pin(Pin(TABLE, True, load_verify_key(desk.folder / "signing.pub").public_bytes_raw()))

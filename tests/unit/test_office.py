@@ -1,0 +1,181 @@
+"""What ``feltoffice`` says where there is nothing: no store, no table, no event, no broker, no such hand."""
+
+import shutil
+import socket
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from backoffice import cli
+from backoffice.keys import public_key
+from backoffice.opening import open_store
+from backoffice.reader import Reader
+from backoffice.verifying import follows
+from controller.contract.integrity import key_id
+from controller.ledger.keys import Keys, create_signing_key
+from controller.ledger.store import Ledger
+from tests.ledgers import SOURCE, WALL, Desk, new_desk, play, record
+
+NAME = "zg1/t07"
+TABLE = f"/felt/{NAME}"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return new_desk(tmp_path / "table")
+
+
+@pytest.fixture
+def store(tmp_path: Path, desk: Desk) -> Path:
+    """A store in which the table is enrolled, and nothing else."""
+    path = tmp_path / "office.db"
+    assert cli.main(["enrol", str(path), NAME, "--key", str(desk.folder / "signing.pub"), "--test"]) == cli.OK
+    return path
+
+
+def bodies(path: Path) -> list[bytes]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [body for (body,) in connection.execute("SELECT body FROM row ORDER BY row")]
+
+
+def take(store: Path, ledger: Path) -> None:
+    with closing(open_store(str(store))) as kept:
+        Reader(kept).take(bodies(ledger))
+
+
+def asked(store: Path, what: str) -> list[str]:
+    more = {"checkpoint": [NAME, "--key", "office-key"], "follow": ["--broker", "mqtt://127.0.0.1:1"]}
+    return [what, str(store), *more.get(what, [])]
+
+
+@pytest.mark.parametrize("what", ["verify", "sums", "follow"])
+def test_only_enrolment_begins_a_store(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    typo = tmp_path / "typo.db"
+    assert cli.main(asked(typo, what)) == cli.USAGE
+    said = capsys.readouterr()
+    assert "no such store" in said.err
+    assert not said.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["verify", "sums", "follow"])
+@pytest.mark.parametrize("content", ["nothing", "another database", "no database"])
+def test_what_is_no_store_is_left_as_it_is(
+    what: str, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.db"
+    path.write_bytes(b"" if content == "nothing" else b"text" * 1000)
+    if content == "another database":
+        path.unlink()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("create table other (x)")
+    before = path.read_bytes()
+    assert cli.main(asked(path, what)) == cli.USAGE
+    assert "store" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("what", ["verify", "sums"])
+@pytest.mark.parametrize("more", [[], [NAME], ["--json"]])
+def test_nothing_stored_is_not_called_whole(
+    what: str, more: Sequence[str], store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert cli.main([what, str(store), *more]) == cli.NOTHING
+    out = capsys.readouterr().out
+    assert '"ok": false' in out if "--json" in more else f"{TABLE}: nothing is stored" in out
+    assert "whole" not in out
+    assert "adds up" not in out
+
+
+@pytest.mark.parametrize("what", ["verify", "sums"])
+def test_a_table_that_is_not_enrolled_is_named(
+    what: str, store: Path, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with desk.open() as ledger:
+        play(ledger)
+    take(store, desk.path)
+    assert cli.main([what, str(store), "nowhere/t09"]) == cli.USAGE
+    said = capsys.readouterr().err
+    assert "/felt/nowhere/t09" in said
+    assert "is not enrolled" in said
+    assert cli.main(["verify", str(store)]) == cli.OK
+
+
+def test_without_an_enrolled_table_nothing_is_followed_or_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "empty.db"
+    open_store(str(path), create=True).close()
+    for what in ("follow", "verify", "sums"):
+        assert cli.main(asked(path, what)) == cli.USAGE
+        assert "no table is enrolled: feltoffice enrol" in capsys.readouterr().err
+
+
+def test_a_broker_that_never_let_us_in_is_an_error(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as bound:  # not listening: nobody else can have the port meanwhile
+        bound.bind(("127.0.0.1", 0))
+        uri = f"mqtt://127.0.0.1:{bound.getsockname()[1]}"
+        for more in (["--seconds", "1"], ["--until-quiet"]):
+            assert cli.main(["follow", str(store), "--broker", uri, *more]) == cli.USAGE
+            said = capsys.readouterr().err
+            assert "cannot be reached" in said
+            assert "check --broker" in said
+
+
+def test_a_hand_that_the_ledger_does_not_have_is_named(
+    tmp_path: Path, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with desk.open() as ledger:
+        play(ledger, hands=1)
+        ledger.append([record("hand.started", hand="t07-20261130-0002", number=2)], WALL)
+    copy = tmp_path / "copy.ledger"
+    shutil.copy(desk.path, copy)
+    command = ["unseal", str(copy), "--key", str(desk.folder / "auditor.key"), "--hand"]
+    assert cli.main([*command, "nope"]) == cli.USAGE
+    assert "--hand: 'nope': no such hand" in capsys.readouterr().err
+    assert cli.main([*command, "t07-20261130-0002"]) == cli.NOTHING
+    assert "nothing is sealed" in capsys.readouterr().err
+    assert cli.main([*command, "t07-20261130-0001"]) == cli.OK
+
+
+def test_a_second_key_has_to_follow_from_the_first(store: Path, desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    create_signing_key(desk.folder / "new.key", desk.folder / "new.pub", test=True)
+    enrol = ["enrol", str(store), NAME, "--key", str(desk.folder / "new.pub"), "--test"]
+    with desk.open() as ledger:
+        play(ledger)
+    take(store, desk.path)
+    capsys.readouterr()
+    assert cli.main(enrol) == cli.USAGE
+    said = capsys.readouterr().err
+    assert "add --also" in said
+    with closing(open_store(str(store))) as kept:
+        (pin,) = kept.pins()
+        assert pin.key == public_key(desk.folder / "signing.pub").public_bytes_raw()
+        assert key_id(pin.key) in said
+        assert not follows(kept, TABLE, public_key(desk.folder / "new.pub"))
+    same = ["enrol", str(store), NAME, "--key", str(desk.folder / "signing.pub"), "--test"]
+    assert cli.main(same) == cli.OK, "the pinned key may be given again"
+    keys = Keys.load(
+        device=desk.folder / "device.key",
+        auditor=desk.folder / "auditor.pub",
+        signing=desk.folder / "new.key",
+        signing_before=desk.folder / "signing.key",
+    )
+    with Ledger.open(desk.path, source=SOURCE, test=True, keys=keys, wall_ns=WALL):
+        pass
+    take(store, desk.path)
+    assert cli.main(enrol) == cli.OK, "key.rotated is stored and both keys have signed it"
+    assert cli.main(["verify", str(store)]) == cli.OK
+
+
+def test_a_lost_key_is_replaced_on_purpose(store: Path, desk: Desk) -> None:
+    create_signing_key(desk.folder / "new.key", desk.folder / "new.pub", test=True)
+    enrol = ["enrol", str(store), NAME, "--key", str(desk.folder / "new.pub"), "--test"]
+    assert cli.main(enrol) == cli.USAGE
+    assert cli.main([*enrol, "--also"]) == cli.OK
+    with closing(open_store(str(store))) as kept:
+        assert len(kept.pins(TABLE)) == 2
