@@ -4,7 +4,7 @@ import codecs
 import difflib
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, get_args, get_origin
@@ -87,7 +87,22 @@ class Section(BaseModel):
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file. Raises ``BadConfiguration`` where it is missing, unreadable or no TOML."""
+    """The content of a TOML file.
+
+    Raises ``BadConfiguration`` where it is missing, unreadable, no TOML, or holds a number beyond every bound.
+    """
+    tree, beyond = read_within(path)
+    if beyond:
+        raise BadConfiguration(beyond)
+    return tree
+
+
+def read_within(path: Path) -> tuple[dict[str, Any], list[Fault]]:
+    """The content of a TOML file without the numbers that are beyond every bound, and a fault for each of these.
+
+    For who goes on to find the other faults. Raises ``BadConfiguration`` for a file that is missing, unreadable or no
+    TOML.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -103,9 +118,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     except ValueError as error:  # no TOML, or a number of thousands of digits
         remedy = f"not valid TOML: {error}: put that place right"
         raise BadConfiguration([Fault(str(path), "", "", remedy)]) from error
-    if beyond := list(_beyond(tree, (), str(path))):
-        raise BadConfiguration(beyond)
-    return tree
+    faults: list[Fault] = []
+    return _within(tree, (), str(path), faults), faults
 
 
 def byte_order_mark(content: bytes) -> str | None:
@@ -115,15 +129,23 @@ def byte_order_mark(content: bytes) -> str | None:
     return None
 
 
-def _beyond(value: Any, at: tuple[str | int, ...], file: str) -> Iterator[Fault]:
-    """Whole numbers that not every reader of an event keeps exactly, and those that are none."""
+def _within(value: Any, at: tuple[str | int, ...], file: str, faults: list[Fault]) -> Any:
+    """The value without whole numbers that not every reader of an event keeps exactly, and those that are none."""
     if isinstance(value, int) and abs(value) > LARGEST:
-        yield Fault(file, dotted(at), f"{value:.3e}", f"too large: no number here is above {LARGEST}")
-    elif isinstance(value, float) and not math.isfinite(value):
-        yield Fault(file, dotted(at), str(value), "is no number: write one, or leave the key out")
-    elif isinstance(value, dict | list):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _beyond(item, (*at, key), file)
+        # Python refuses to write out a number of thousands of digits, and nobody would read it.
+        bits = value.bit_length()
+        shown_ = str(value) if bits <= 256 else f"a number of {bits} bits"
+        faults.append(Fault(file, dotted(at), shown_, f"too large: no number here is above {LARGEST}"))
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        faults.append(Fault(file, dotted(at), str(value), "is no number: write one, or leave the key out"))
+        return None
+    if isinstance(value, dict):
+        kept = {key: _within(item, (*at, key), file, faults) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item is not None}
+    if isinstance(value, list):
+        return [_within(item, (*at, key), file, faults) for key, item in enumerate(value)]
+    return value
 
 
 def unreadable(path: Path, error: OSError, file: str = "", key: str = "") -> Fault:

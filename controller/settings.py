@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from controller import profiles, registries, settingschecks
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset, Currency, Deck, DeviceInfo, Limits, Setup, Timing
-from controller.faults import BadConfiguration, Fault, read_toml, translate
+from controller.faults import BadConfiguration, Fault, read_toml, read_within, translate
 from controller.software import software
 from controller.tablefile import BrokerFile, DeviceFile, LedgerFile, SocketFile, TableFile
 
@@ -114,8 +114,8 @@ def check(path: Path) -> list[Fault]:
 
 def load(path: Path) -> Settings:
     """The settings of a table. Raises ``BadConfiguration`` with every fault of every file it names."""
-    tree = read_toml(path)
-    return _Reader(path, tree).settings()
+    tree, beyond = read_within(path)
+    return _Reader(path, tree, beyond).settings()
 
 
 def socket_path(path: Path) -> Path:
@@ -134,9 +134,11 @@ def socket_path(path: Path) -> Path:
 class _Reader:
     """Reads one table's files. Faults are gathered; what does not depend on a faulty part is checked all the same."""
 
-    def __init__(self, path: Path, tree: dict[str, Any]) -> None:
+    def __init__(self, path: Path, tree: dict[str, Any], beyond: Iterable[Fault]) -> None:
         self.path = path
         self.tree = tree
+        self.beyond = {fault.key: fault for fault in beyond}
+        """What has been left out of ``tree``, by key."""
         self.faults: list[Fault] = []
         self.profile: Profile | None = None
         self.chipset: Chipset | None = None
@@ -150,6 +152,9 @@ class _Reader:
             self.faults += translate(error, TableFile, self.tree, str(self.path))
         self._named_files()
         self.faults += settingschecks.check(self.path, self.tree, self.profile, self.chipset, self.deck)
+        # What was left out of the tree is not missing.
+        mine = str(self.path)
+        self.faults = [*self.beyond.values(), *(f for f in self.faults if f.file != mine or f.key not in self.beyond)]
         if self.faults or not (read and self.profile and self.chipset and self.deck):
             raise BadConfiguration(_once(self.faults))
         return self._build(read, self.profile, self.chipset, self.deck)

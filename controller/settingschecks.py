@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from controller import closedchecks, software, stafffile
+from controller import closedchecks, placechecks, software, stafffile
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset, Deck
 from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
+from controller.ledger.errors import KeyFileError
+from controller.ledger.keys import load_auditor_public_key
 from controller.tablefile import (
     AccessFile,
     BrokerFile,
@@ -30,10 +32,6 @@ from drivers import catalog
 from drivers.address import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError
 
-PLACES = re.compile(
-    r"shoe|board|burn|muck|stub|pot|rake|tips|drop|tray|button|discard|dealer|(?:seat|stack|bet):([1-9]\d?)"
-    r"|box:([1-9]):(?:ante|blind|trips|play|cards|under_play)"
-)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -140,8 +138,10 @@ def _broker(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Ite
     elif uri.scheme == "mqtt":
         if broker.ca or broker.certificate:
             yield Fault(file, "broker.uri", shown, "ca and certificate need encryption: write mqtts://")
-        if host not in LOOPBACK and not test:
-            yield Fault(file, "broker.uri", shown, "events would cross the network in clear: write mqtts://")
+        if host not in LOOPBACK:
+            yield Fault(
+                file, "broker.uri", shown, "events and commands would cross the network in clear: write mqtts://"
+            )
 
 
 def _keys(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
@@ -155,6 +155,11 @@ def _keys(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Itera
         elif key != "device_key" or not test:
             yield from _readable(file, f"ledger.{key}", folder, value)
     yield from _readable(file, "ledger.signing_key_before", folder, ledger.signing_key_before)
+    if ledger.auditor_public_key and os.access(public := folder / ledger.auditor_public_key, os.R_OK):
+        try:
+            load_auditor_public_key(public)
+        except KeyFileError as error:
+            yield Fault(file, "ledger.auditor_public_key", f'"{ledger.auditor_public_key}"', error.remedy)
     if ledger.archive_mb > ledger.limit_mb:
         remedy = f"above limit_mb = {ledger.limit_mb}: no hand would begin before the file is archived"
         yield Fault(file, "ledger.archive_mb", str(ledger.archive_mb), remedy)
@@ -223,9 +228,10 @@ def _devices(file: str, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
         yield from _address(file, key, device, test, where)
         for channel, place in device.channels.items():
             at = f"{key}.channels.{channel}"
-            yield from _place(file, at, channel, place, seats if isinstance(seats, int) else None)
+            kind = kind_of(device.driver) if device.driver in catalog.names() else ""
+            yield from placechecks.check(file, at, channel, place, kind, seats if isinstance(seats, int) else None)
             # A camera is a second witness: it may look at what another device reads.
-            same = sighted if kind_of(device.driver) == "camera" else watched
+            same = sighted if kind == "camera" else watched
             if place in same:
                 yield Fault(file, at, f'"{place}"', f"already watched by {same[place]}: one place, one channel")
             same.setdefault(place, at)
@@ -318,17 +324,6 @@ def _address(file: str, key: str, device: DeviceFile, test: bool, where: dict[ob
     if same in where:
         yield Fault(file, f"{key}.uri", f'"{device.uri}"', f"the same device as {where[same]}: one device, one entry")
     where.setdefault(same, key)
-
-
-def _place(file: str, at: str, channel: str, place: str, seats: int | None) -> Iterator[Fault]:
-    if not re.fullmatch(r"0|[1-9][0-9]{0,3}", channel):
-        yield Fault(file, at, "", "a channel is a plain number: 0, 1, 2 ...")
-    match = PLACES.fullmatch(place)
-    if match is None:
-        remedy = 'no such place: for example "shoe", "tray", "board", "seat:3"'
-        yield Fault(file, at, f'"{place}"', remedy)
-    elif (number := match[1] or match[2]) and seats and int(number) > seats:
-        yield Fault(file, at, f'"{place}"', f"the table has {seats} {'seats' if match[1] else 'boxes'}")
 
 
 def _readable(file: str, key: str, folder: Path, name: str | None) -> Iterator[Fault]:

@@ -1,0 +1,78 @@
+"""A configuration whose parts are each well made and do not fit their use: keys, places, numbers, the broker."""
+
+from pathlib import Path
+
+import pytest
+
+from controller import settings
+from controller.faults import Fault
+from controller.ledger.keys import create_auditor_key, create_device_key, create_signing_key
+from tests.running import write_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return write_config(tmp_path)
+
+
+def faults(path: Path, more: str = "") -> dict[str, Fault]:
+    path.write_text(path.read_text() + more)
+    return {fault.key: fault for fault in settings.check(path)}
+
+
+@pytest.mark.parametrize("name", ["signing.pub", "signing", "auditor", "device", "text"])
+def test_the_auditors_key_is_one(config: Path, tmp_path: Path, name: str) -> None:
+    create_signing_key(tmp_path / "signing", tmp_path / "signing.pub", test=True)
+    create_auditor_key(tmp_path / "auditor", tmp_path / "auditor.pub")
+    create_device_key(tmp_path / "device")
+    (tmp_path / "text").write_text("no key\n")
+    fault = faults(config, f'\n[ledger]\nauditor_public_key = "{name}"\n')["ledger.auditor_public_key"]
+    assert fault.value == f'"{name}"'
+    assert "feltd keys" in fault.remedy
+    config.write_text(config.read_text().replace(f'"{name}"', '"auditor.pub"'))
+    assert faults(config) == {}
+
+
+@pytest.mark.parametrize(
+    ("driver", "uri", "place", "said"),
+    [
+        ("shoe", "usb://1209:f001", "seat:1", '"shoe" is its only place'),
+        ("shoe", "usb://1209:f001", "tray", '"shoe" is its only place'),
+        ("camera", "tcp://192.0.2.1:7300", "tray", "no chips"),
+        ("camera", "tcp://192.0.2.1:7300", "bet:1", "no chips"),
+        ("keypad", "usb://1209:f002", "seat:1", "leave its channels out"),
+        ("feig", "serial:///dev/a", "nowhere", "no such place"),
+    ],
+)
+def test_a_device_watches_what_its_kind_can_see(tmp_path: Path, driver: str, uri: str, place: str, said: str) -> None:
+    config = write_config(tmp_path)
+    more = f'\n[devices.one]\ndriver = "{driver}"\nuri = "{uri}"\nchannels = {{ "0" = "{place}" }}\n'
+    fault = faults(config, more)["devices.one.channels.0"]
+    assert fault.value == f'"{place}"'
+    assert said in fault.remedy
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [("99999999999999999999", "99999999999999999999"), ("-9007199254740993", "-9007199254740993"), ("inf", "inf")],
+)
+def test_a_number_beyond_every_bound_hides_no_other_fault(config: Path, written: str, shown: str) -> None:
+    found = faults(config, f"\n[timing]\ndebounce_ms = -1\nfoo = 3\nfuse_ms = {written}\n")
+    assert {"timing.debounce_ms", "timing.foo", "timing.fuse_ms"} <= found.keys()
+    assert found["timing.fuse_ms"].value == shown
+    assert found["timing.debounce_ms"].value == "-1"
+
+
+def test_what_is_beyond_is_told_once_and_not_called_missing(config: Path) -> None:
+    config.write_text(config.read_text().replace("big_blind = 200", "big_blind = 0x" + "F" * 20_000))
+    (fault,) = settings.check(config)
+    assert fault.key == "limits.big_blind"
+    assert fault.value == "a number of 80000 bits"
+
+
+@pytest.mark.parametrize(("host", "fits"), [("127.0.0.1", True), ("localhost", True), ("8.8.8.8", False)])
+def test_plain_mqtt_stays_on_the_machine_in_test_mode_too(config: Path, host: str, fits: bool) -> None:
+    found = faults(config, f'\n[broker]\nuri = "mqtt://{host}:1883"\n')
+    assert ("broker.uri" not in found) is fits
+    if not fits:
+        assert "write mqtts://" in found["broker.uri"].remedy
