@@ -43,12 +43,16 @@ def placed(out: Out, fact: StakePlaced, seed: bytes | None) -> bool:
     hand = out.state.hand
     if hand is None:
         return _first(out, fact, seed)
-    if hand.phase == "deal" and starting.dues(hand):
+    owes = any(due[0] == fact.seat for due in starting.dues(hand))
+    if hand.phase == "deal" and owes:
         _post(out, hand, fact)
     elif hand.phase == "bet":
+        if owes and out.state.held is None and _late(out, hand, fact):
+            return False
         _bet(out, hand, fact)
-    elif fact.total and fact.total != hand.bet.get(fact.seat, 0):
-        _loose(out, fact, "no stake is due now; the chips wait in front of the seat")
+    elif fact.total and (hand.phase == "board" or fact.total > hand.bet.get(fact.seat, 0)):
+        asked = f"{fact.total} lie in front of seat {fact.seat} and no stake is due now; they wait for the cards"
+        _loose(out, fact, f"{asked}: show the cards to their antennas, or give the chips back")
     return False
 
 
@@ -81,23 +85,43 @@ def _is_due(out: Out, fact: StakePlaced) -> bool:
 
 
 def _post(out: Out, hand: Hand, fact: StakePlaced) -> None:
-    """Chips in front of a seat before the cards: its dues, one or several at once."""
+    """Chips in front of a seat before the cards: its dues, one or several at once; what is more goes back."""
     mine = [due for due in starting.dues(hand) if due[0] == fact.seat]
-    before, stack = hand.bet.get(fact.seat, 0), hand.stack.get(fact.seat)
-    new = fact.total - before
+    bet, stack = hand.bet.get(fact.seat, 0), hand.stack.get(fact.seat)
+    new = fact.total - bet
     if new <= 0:
         return  # the antes were collected, or nothing changed
+    antes = hand.paid.get(fact.seat, 0) + hand.dead_by.get(fact.seat, 0) - bet
     sums = [sum(due[2] for due in mine[: n + 1]) for n in range(len(mine))]
-    if new in sums or (mine and stack is not None and new == stack and new < sums[-1]):
+    if new not in sums and new - antes in sums:
+        new -= antes  # they lie there still
+    owed = ", ".join(f"{kind} {amount}" for _, kind, amount in mine) or "nothing"
+    asked = f"seat {fact.seat} owes {owed}"
+    if mine and (new in sums or new > sums[-1] or new == stack):
         left = new
         for seat, kind, amount in mine:
             if left > 0:
                 starting.post_one(out, hand, seat, kind, amount, fact.basis, fact.evidence)
                 left -= amount
-        return
-    owed = ", ".join(f"{kind} {amount}" for _, kind, amount in mine) or "nothing"
-    asked = f"seat {fact.seat} owes {owed}"
+        if left <= 0:
+            return
+        left = left - antes if left > antes else left
+        back = {"seat": fact.seat, "amount": left, "cause": "change"}
+        out.hand("bet.returned", back, "derived", fact.evidence)
+        asked = f"{asked} and put {new}: {left} go back as change"
     out.breach("blind_not_due", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
+
+
+def _late(out: Out, hand: Hand, fact: StakePlaced) -> bool:
+    """A blind that is still owed when the cards lie is posted as such: exact chips alone, and nobody all-in by it."""
+    mine = [due for due in starting.dues(hand) if due[0] == fact.seat]
+    kinds, owed = {due[1] for due in mine}, sum(due[2] for due in mine)
+    if hand.street != "preflop" or (hand.actions and kinds & {"big", "straddle"}):
+        return False  # what they ask of the others has been overtaken by what was done since
+    if fact.total - hand.bet.get(fact.seat, 0) != owed or owed == hand.stack.get(fact.seat):
+        return False
+    _post(out, hand, fact)
+    return True
 
 
 def _loose(out: Out, fact: StakePlaced, asked: str) -> None:

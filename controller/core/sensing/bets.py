@@ -1,12 +1,15 @@
 """Chips in front of the seats: which movements are over, and what lies there now. One movement is one stake."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 
 from controller.core.sensing.counting import value
 from controller.core.sensing.whereabouts import MS, Move, Whereabouts
 from controller.core.setup import Setup
-from controller.core.state import State
+from controller.core.state import Hand, State
+
+MOST_STAGES = 8
+"""So many movements are kept apart while chips wait for cards; what comes after is one more."""
 
 
 @dataclass(slots=True)
@@ -26,6 +29,12 @@ class Spot:
     fresh: set[str] = field(default_factory=set)
     """What the movement brought that is not over yet."""
     carried: frozenset[str] = frozenset()
+    stages: list[frozenset[str]] = field(default_factory=list)
+    """What rested here, one movement after the other, while all of it waited for cards."""
+    moved_here: bool = False
+    """Whether one of them lay elsewhere before: what is met here for the first time may be an old stake."""
+    warned: bool = False
+    """That these chips wait for cards has been told."""
 
 
 @dataclass(slots=True)
@@ -35,6 +44,7 @@ class Round:
     hand: str = ""
     street: str = ""
     betting: bool = False
+    phase: str = ""
     turn: tuple[int, int | None] = (0, None)
     spots: dict[int, Spot] = field(default_factory=dict)
 
@@ -57,9 +67,13 @@ class Bets:
         self._merge = setup.timing.merge_ms * MS
         self._patience = setup.timing.in_flight_ms * MS
         self._round = Round()
+        self._met: set[str] = set()
 
-    def follow(self, state: State) -> None:
-        """A new round carries over what lies on the spots; a street's end makes their chips the pot's."""
+    def follow(self, state: State, at: int) -> None:
+        """A new round carries over what lies on the spots; a street's end makes their chips the pot's.
+
+        What was told when it could not count, and still lies there unbooked, is told again once it can.
+        """
         hand = state.hand
         name, street = (hand.id, hand.street) if hand is not None else ("", "")
         betting = hand is not None and hand.phase in ("deal", "bet")
@@ -68,11 +82,13 @@ class Bets:
             self._round.turn = turn
             if turn[1] in self._round.spots:
                 self._round.spots[turn[1]].movements = 0  # a string is told from a new decision by the turn between
-        if (name, street, betting) == (self._round.hand, self._round.street, self._round.betting):
+        phase = hand.phase if hand is not None else ""
+        same = (name, street, betting) == (self._round.hand, self._round.street, self._round.betting)
+        if same and phase == self._round.phase:
             return
         starts, before = name != self._round.hand and hand is not None, self._round.spots
-        self._round = Round(name, street, betting, turn, self._round.spots if starts else {})
-        if not starts:
+        self._round = Round(name, street, betting, phase, turn, before if starts or same else {})
+        if not starts and not same:
             for seat in range(1, self._setup.seats + 1):
                 spot = before.get(seat, Spot())
                 carried = self._where.at(f"bet:{seat}") - spot.fresh
@@ -81,18 +97,83 @@ class Bets:
                     self._round.spots[seat] = spot
                 elif carried:
                     self._round.spots[seat] = Spot(carried=carried)
+        if hand is not None and betting:
+            for seat in self._round.spots:
+                if self.unbooked(seat, hand):
+                    self._once_more(seat, hand, at)
+
+    def unbooked(self, seat: int, hand: Hand) -> int:
+        """What lies before a seat, in minor units, that is neither its stake nor told to go back; 0 for none.
+
+        Antes may lie there still, or have been collected.
+        """
+        spot = self._round.spots.get(seat)
+        if spot is None:
+            return 0
+        total = value(self._setup.chipset, self._where.at(f"bet:{seat}") - spot.carried)
+        bet, excess = hand.bet.get(seat, 0), hand.excess.get(seat, 0)
+        antes = hand.paid.get(seat, 0) + hand.dead_by.get(seat, 0) if hand.street == "preflop" else bet
+        return 0 if total in (bet + excess, antes, antes + excess) else max(0, total - bet)
+
+    def answers(self, seat: int, hand: Hand, at: int, to: int) -> None:
+        """Chips that lie there unbooked answer a word for ``to`` that comes after them, if they are enough for it."""
+        spot = self._round.spots.get(seat)
+        if spot is None or spot.changed_at is not None:
+            return
+        total = value(self._setup.chipset, self._where.at(f"bet:{seat}") - spot.carried)
+        if total >= to > hand.bet.get(seat, 0):
+            self._once_more(seat, hand, at)
+
+    def _once_more(self, seat: int, hand: Hand, at: int) -> None:
+        """What rests before a seat is told again, as if it had come now."""
+        spot = self._round.spots[seat]
+        if spot.changed_at is None:
+            spot.changed_at = spot.began = at
+            spot.due = at + self._merge
+            spot.told, spot.lay, spot.movements = hand.bet.get(seat, 0), frozenset(), 0
+
+    def waits(self, seat: int, hand: Hand, owing: Container[int], recent: bool) -> bool:
+        """Whether chips before a seat came before the cards that they follow; a seat that owes posts its due.
+
+        ``recent``: they came so lately that they may, even if they were met nowhere else before.
+        """
+        spot = self._round.spots[seat]
+        if hand.phase == "board":
+            return bool(spot.fresh) and (spot.moved_here or recent)
+        return hand.phase == "deal" and seat not in owing and self.unbooked(seat, hand) > 0
+
+    def keep(self, seat: int) -> None:
+        """What rests before a seat while it waits is kept as one movement: a string stays a string."""
+        spot = self._round.spots[seat]
+        lying = self._where.at(f"bet:{seat}") - spot.carried
+        if not spot.warned and lying not in spot.stages[-1:]:
+            spot.stages = [*spot.stages[: MOST_STAGES - 1], lying]
+
+    def warn(self, seat: int) -> int:
+        """Chips wait too long for cards: what lies there, in minor units, once; 0 after that. They wait on."""
+        spot = self._round.spots[seat]
+        if spot.warned:
+            return 0
+        spot.warned = True
+        spot.stages.clear()  # whoever was told has seen to it: what lies there counts in full
+        return value(self._setup.chipset, self._where.at(f"bet:{seat}") - spot.carried)
 
     def moved(self, move: Move, at: int) -> None:
         """A chip came to a spot or left one."""
+        met = move.tag in self._met
+        self._met.add(move.tag)
         for place in (move.before, move.after):
             if place is not None and place.startswith("bet:"):
                 spot = self._round.spots.setdefault(int(place[4:]), Spot())
                 spot.changed_at, spot.due = at, at + self._merge
+                new = move.tag not in spot.lay | spot.carried
                 spot.fresh.discard(move.tag)
                 if place == move.before:
                     spot.left = move.since if spot.left is None else min(spot.left, move.since)
                 else:
-                    spot.fresh.add(move.tag)
+                    if new:  # what was missed for a while, and told before, is nothing new
+                        spot.fresh.add(move.tag)
+                        spot.moved_here = spot.moved_here or met
                     spot.began = move.since if spot.began is None else min(spot.began, move.since)
 
     def deadlines(self) -> list[int]:
@@ -153,14 +234,25 @@ class Bets:
 
         ``short`` says of a total that more of what was announced is on its way.
         """
-        spot = self._round.spots[seat]
+        spot, hand = self._round.spots[seat], state.hand
+        stages, spot.stages = spot.stages if hand is not None and hand.phase == "bet" else [], []
+        while stages:
+            new = self._over(spot, stages.pop(0), hand, short)
+            if new is not None:
+                spot.stages = stages
+                return new  # the spot stays as it is: the next look tells the next movement
         lying = self._where.at(f"bet:{seat}")
         spot.changed_at = spot.began = spot.left = None
+        spot.warned = spot.moved_here = False
         spot.fresh.clear()
         spot.carried &= lying
-        lying -= spot.carried
+        return self._over(spot, lying - spot.carried, hand, short)
+
+    def _over(
+        self, spot: Spot, lying: frozenset[str], hand: Hand | None, short: Callable[[int], bool]
+    ) -> Settled | None:
+        """One movement is over: see ``settled``."""
         chips, total = len(lying - spot.lay), value(self._setup.chipset, lying)
-        hand = state.hand
         # Outside a round chips are collected, returned or paid: the pot's business.
         told = total == spot.told or (hand is not None and hand.phase not in ("deal", "bet"))
         if not told and short(total):

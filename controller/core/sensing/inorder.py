@@ -33,10 +33,11 @@ def sort(
     hand = state.hand
     told = sorted(told, key=_key(hand))
     if hand is not None and hand.phase == "deal":
-        # A fold that is seen before the last card of the deal has come waits for that card.
-        held = [one for one in told if _is_fold(one[1])]
-        now = [one for one in told if not _is_fold(one[1])]
-        return now, held, at if held and now else None
+        # A fold that is seen before the last card of the deal has come waits for that card; a keyed one not for long.
+        held = [one for one in told if _is_fold(one[1]) or (isinstance(one[1], Declared) and at - one[0] < late)]
+        now = [one for one in told if one not in held]
+        keyed = min((since + late for since, fact in held if not _is_fold(fact)), default=None)
+        return now, held, at if held and now else keyed
     told = [one for one in told if _stands(one[1], hand, where)]
     if hand is None or hand.phase != "board":
         return told, [], None

@@ -19,6 +19,7 @@ from controller.core.facts import (
     StakePlaced,
     TrayCounted,
 )
+from controller.core.rules.starting import dues
 from controller.core.sensing import inorder
 from controller.core.sensing.bets import Bets
 from controller.core.sensing.cards import CARD_PLACES, Cards, ReadCards, is_card
@@ -78,6 +79,8 @@ class RfidTable:
         self._late = 2 * setup.timing.fuse_ms * MS
         self._burns = bool(setup.profile.burns_per_street)
         self._again: int | None = None
+        self._early = False
+        """Whether chips wait for cards, and with them the words that they follow."""
         self._card_places = {place for place in self._watched.values() if place.startswith(CARD_PLACES)}
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
         self._told_tray: frozenset[str] | None = None
@@ -168,7 +171,7 @@ class RfidTable:
         facts: list[Fact] = []
         for keys in self._keys.values():
             facts += self._key_facts(keys.tick(at), at)
-        self._bets.follow(state)
+        self._bets.follow(state, at)
         self._cards.follow(state)
         for move in self._where.tick(at):
             self._moved(move, at, state)
@@ -193,7 +196,7 @@ class RfidTable:
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
         times += [self._where.deadline(), self._turning.deadline(), self._tray_due()]
         times += [*self._bets.deadlines(), self._again, self.shoe.deadline() if self.shoe is not None else None]
-        times += self._spoken.deadlines()
+        times += self._spoken.deadlines(self._early)
         if self._finish is not None:
             times.append(self._finish.since + self._timing.payout_ms * MS)
         elif self._clear_since is not None:
@@ -231,16 +234,15 @@ class RfidTable:
         One stake at a time: what comes after it depends on what the rules make of it.
         """
         bets = self._bets
+        for seat, to in self._spoken.unanswered(state):
+            assert state.hand is not None
+            bets.answers(seat, state.hand, at, to)
         ready, moving = bets.at_rest(at)
         cards = self._where.eldest_arrival(self._card_places)
         waiting = min(moving if cards is None else [*moving, cards], default=None)
         facts: list[Fact] = []
         later, held, until = inorder.sort(self._later, at, state, self._late, self._where, burns=self._burns)
-        if state.hand is not None and state.hand.phase == "board":
-            early = [seat for seat in ready if bets.began(seat) and at - bets.began(seat) < self._late]
-            ready = [seat for seat in ready if seat not in early]
-            for seat in early:
-                bets.postpone(seat, bets.began(seat) + self._late)
+        facts += self._before_cards(ready, at, state)
         if not self._card_places <= self._where.seen_places:
             bets.unsure(at)
         for seat in [seat for seat in ready if self._has_to_wait(seat, cards, state)]:
@@ -260,6 +262,28 @@ class RfidTable:
         self._later = later + held
         for seat in ready:
             bets.postpone(seat, at if waiting is None else at + AGAIN)
+        return facts
+
+    def _before_cards(self, ready: list[int], at: int, state: State) -> list[Fact]:
+        """Chips that came before the cards they follow wait for them, and leave ``ready``.
+
+        So long as words wait for chips nobody is told; then it is said what lies there, and they wait on.
+        """
+        hand, bets, facts = state.hand, self._bets, list[Fact]()
+        self._early = False
+        if hand is None:
+            return facts
+        owing = {due[0] for due in dues(hand)}
+        for seat in list(ready):
+            age = at - bets.since(seat)
+            if not bets.waits(seat, hand, owing, age < self._late):
+                continue
+            ready.remove(seat)
+            bets.keep(seat)
+            self._early = True
+            bets.postpone(seat, bets.since(seat) + self._spoken.lapse if age < self._spoken.lapse else END)
+            if age >= self._spoken.lapse and state.held is None and (total := bets.warn(seat)):
+                facts.append(StakePlaced(seat, total, 1, 0, evidence=(self._newest[f"bet:{seat}"],)))
         return facts
 
     def _has_to_wait(self, seat: int, cards: int | None, state: State) -> bool:
@@ -283,7 +307,7 @@ class RfidTable:
         return [StakePlaced(seat, new.total, new.movements, new.chips, spoken, evidence=evidence)]
 
     def _lapse(self, at: int) -> list[Fact]:
-        old = self._spoken.lapsed(at)
+        old = self._spoken.lapsed(at, self._early)
         if old:  # chips that waited for more of what was announced are taken for what they are
             self._bets.look_again(at)
         return old

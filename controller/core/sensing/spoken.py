@@ -38,12 +38,32 @@ class Spoken:
                 return index
         return None
 
-    def lapsed(self, at: int) -> list[Fact]:
-        """What was announced and never followed by chips is refused, so that it binds nobody later."""
-        old = [fact for since, fact in self._said if at - since >= self.lapse]
+    def unanswered(self, state: State) -> list[tuple[int, int]]:
+        """Words of the seat to act that wait for chips: the seat, and the total that they mean."""
+        hand = state.hand
+        if hand is None or hand.phase != "bet" or hand.to_act is None or state.held is not None:
+            return []
+        seat = hand.to_act
+        stack = hand.stack.get(seat)
+        most = None if stack is None else hand.bet.get(seat, 0) + stack
+        call = hand.level if most is None else min(hand.level, most)
+        meant = [
+            fact.to or (most if fact.kind == "all_in" else call) for _, fact in self._said if fact.seat in (seat, None)
+        ]
+        return [(seat, to) for to in meant if to]
+
+    def lapsed(self, at: int, early: bool) -> list[Fact]:
+        """What was announced and never followed by chips is refused, so that it binds nobody later.
+
+        ``early``: chips lie there and wait for cards; so do words, once more as long.
+        """
+        old = [fact for since, fact in self._said if at - since >= self._patience(early)]
         self._said = [(since, fact) for since, fact in self._said if fact not in old]
         return [Refused(f"{f.kind}", "no chips followed what was keyed", f.seat, f.evidence) for f in old]
 
-    def deadlines(self) -> list[int]:
+    def deadlines(self, early: bool) -> list[int]:
         """When ``lapsed`` is due, in monotonic ns."""
-        return [at + self.lapse for at, _ in self._said]
+        return [at + self._patience(early) for at, _ in self._said]
+
+    def _patience(self, early: bool) -> int:
+        return 2 * self.lapse if early else self.lapse
