@@ -79,7 +79,7 @@ def stored(path: Path) -> list[bytes]:
         return [body for (body,) in connection.execute("select payload from event order by ledger, row_no")]
 
 
-@pytest.mark.parametrize("version", ["5", "3.1.1"])
+@pytest.mark.parametrize("version", ["5", pytest.param("3.1.1", marks=pytest.mark.slow)])
 def test_all_that_is_on_the_device_is_in_the_office(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, version: str
 ) -> None:

@@ -49,7 +49,14 @@ def played(name: str, folder: Path) -> Path:
 
 
 @pytest.mark.wires
-@pytest.mark.parametrize("name", ["whole-hand", "shoe-unplugged", "daemon-killed"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("whole-hand", marks=pytest.mark.slow),
+        "shoe-unplugged",
+        pytest.param("daemon-killed", marks=pytest.mark.slow),
+    ],
+)
 def test_a_hand_over_wires_is_replayed_exactly(name: str, tmp_path: Path) -> None:
     folder = played(name, tmp_path)
     arguments = ("--capture", str(folder / "capture.pcapng"), "--card-key", str(folder / "ledger.card-key"))

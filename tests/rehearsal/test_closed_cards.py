@@ -62,7 +62,7 @@ def test_a_hundred_and_fifty_with_antennas_that_miss_tags(shared: Path, way: str
     assert needless(cases) <= 1, said(cases)
 
 
-@pytest.mark.parametrize("way", ["shoe", "beside-unread"])
+@pytest.mark.parametrize("way", ["shoe", pytest.param("beside-unread", marks=pytest.mark.slow)])
 @pytest.mark.wires
 @pytest.mark.timeout(300)
 def test_a_hand_over_wires(shared: Path, way: str) -> None:

@@ -69,7 +69,7 @@ def test_a_house_of_other_rules_names_what_breaks_them(shared: Path) -> None:
     assert all(case.breaches["HR-11.8"] for case in apart)
 
 
-@pytest.mark.parametrize("profile", ["bg_holdem", "bg_holdem_customary"])
+@pytest.mark.parametrize("profile", ["bg_holdem", pytest.param("bg_holdem_customary", marks=pytest.mark.slow)])
 def test_the_bulgarian_house_plays_what_it_allows(shared: Path, profile: str) -> None:
     cases = run(find([shared / "data/phh"]), Ask(profile=profile), quiet=True)
     assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)  # no Omaha, no fixed limit (BG-6.1)
@@ -125,6 +125,7 @@ def test_a_capped_house_through_virtual_devices(shared: Path) -> None:
     assert not case.compared
 
 
+@pytest.mark.slow
 @pytest.mark.wires
 def test_three_hands_over_wires(shared: Path) -> None:
     folder = shared / "data/phh"

@@ -48,6 +48,7 @@ def test_three_hundred_hands_with_antennas_that_miss_tags(shared: Path) -> None:
     assert needless(cases) <= 1, said(cases)
 
 
+@pytest.mark.slow
 @pytest.mark.wires
 def test_two_hands_over_wires_from_chips_and_cards(shared: Path) -> None:
     cases = run(sample(shared, 8)[:2], Ask("wires", table="rfid"), quiet=True)
@@ -73,7 +74,7 @@ def test_one_hand_is_played_on_both_kinds_of_table_in_all_its_variants() -> None
 
 @pytest.mark.wires
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("label", ["[rfid]", "[daemon-killed][shoe]"])
+@pytest.mark.parametrize("label", ["[rfid]", pytest.param("[daemon-killed][shoe]", marks=pytest.mark.slow)])
 def test_the_same_over_wires(label: str) -> None:
     one = next(one for one in find([BOTH]) if one.name == f"both-tables{label}")
     cases = run([one], Ask("wires"), quiet=True)
