@@ -4,6 +4,9 @@ feltsim capture FILE                              what is in it
 feltsim capture FILE --open PLAIN --card-key KEY  open a sealed one, for Wireshark
 feltsim capture FILE --play SCENARIO              play a scenario over wires and write the capture
 feltsim capture FILE --as-scenario SCENARIO       write what hands did as a scenario; what to expect, the author adds
+
+exit codes: 0 done; 1 what was played went otherwise; 2 a file cannot be used, or is empty; 3 the rig failed;
+            6 done as far as the file is whole: it is cut
 """
 
 import argparse
@@ -15,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from controller.capture.errors import CaptureError
-from controller.capture.reading import Said, parts, told
+from controller.capture.reading import Said, parts, told, torn
 from controller.capture.sealedfile import is_sealed, opened
 from controller.errors import FeltError
 from controller.ledger.keys import load_auditor_key
@@ -27,6 +30,9 @@ from simulators.scripts import scenario
 from simulators.scripts.recorded import scenario_of
 from simulators.through.wires import WiresStage
 from simulators.verdict import Case, Exit
+
+CUT = 6
+"""The exit code beside those of a rehearsal: the capture was read as far as it is whole."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,14 +50,25 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if asked.play:
             return _play(asked.play, asked.capture)
-        if asked.open:
-            return _open(asked.capture, asked.open, asked.card_key)
-        if asked.as_scenario:
-            return _as_scenario(asked.capture, asked.as_scenario, asked.card_key)
-        return _show(asked.capture, asked.card_key)
+        return _read(asked)
     except (FeltError, SimulatorError) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT if isinstance(error, ScriptError | CaptureError) else Exit.RIG
+
+
+def _read(asked: argparse.Namespace) -> int:
+    """Do what was asked as far as the files are whole, and say where one is not."""
+    cut = {part: left for part in parts(asked.capture) if (left := torn(part))}
+    if asked.open:
+        _open(asked.capture, asked.open, asked.card_key)
+    elif asked.as_scenario:
+        _as_scenario(asked.capture, asked.as_scenario, asked.card_key)
+    else:
+        _show(asked.capture, asked.card_key)
+    for part, left in cut.items():
+        remedy = "what was to follow is missing; use the file as it was written, or know that a crash tore it off"
+        sys.stderr.write(f"{part}: is cut: its last {left} bytes are no whole block: {remedy}\n")
+    return CUT if cut else Exit.PASSED
 
 
 def _play(path: Path, capture: Path) -> int:
@@ -69,7 +86,7 @@ def _play(path: Path, capture: Path) -> int:
     return Exit.PRODUCT if case.lines else Exit.PASSED
 
 
-def _open(sealed: Path, plain: Path, card_key: Path | None) -> int:
+def _open(sealed: Path, plain: Path, card_key: Path | None) -> None:
     if card_key is None:
         raise ScriptError("arguments", "--card-key", "", "name the auditor's private key")
     with plain.open("xb") as file:
@@ -78,19 +95,17 @@ def _open(sealed: Path, plain: Path, card_key: Path | None) -> int:
             if not is_sealed(part):
                 raise CaptureError(part, "is not sealed: it can be read as it is")
             file.writelines(opened(part, load_auditor_key(card_key)))
-    return Exit.PASSED
 
 
-def _as_scenario(capture: Path, script: Path, card_key: Path | None) -> int:
+def _as_scenario(capture: Path, script: Path, card_key: Path | None) -> None:
     said = told(capture, load_auditor_key(card_key) if card_key else None)
     text = scenario_of((one for one in said if isinstance(one, Said)), capture)
     if script.exists():
         raise ScriptError("arguments", "--as-scenario", str(script), "is there already; name a new file")
     script.write_text(text, encoding="utf-8")
-    return Exit.PASSED
 
 
-def _show(path: Path, card_key: Path | None) -> int:
+def _show(path: Path, card_key: Path | None) -> None:
     lines = list(told(path, load_auditor_key(card_key) if card_key else None))
     said = [one.what for one in lines if isinstance(one, Said)]
     for one in said:
@@ -104,4 +119,3 @@ def _show(path: Path, card_key: Path | None) -> int:
     sys.stdout.write(f"inputs: {', '.join(f'{n} x {kind}' for kind, n in kinds.most_common()) or 'none'}\n")
     packets = devices_of(lines)
     sys.stdout.write(f"packets: {', '.join(f'{name} {count}' for name, count in packets.items()) or 'none'}\n")
-    return Exit.PASSED

@@ -37,6 +37,26 @@ def parts(path: Path) -> list[Path]:
     return [*reversed(older), path]
 
 
+def torn(path: Path) -> int:
+    """How many bytes at the end of one file are no whole block: it was cut, or a crash has torn it off.
+
+    No key is needed. Raises ``CaptureError`` where the file is empty, damaged or cannot be read.
+    """
+    try:
+        whole_length = sealedfile.whole_length if sealedfile.is_sealed(path) else pcapng.whole_length
+        with path.open("rb") as file:
+            whole, size = whole_length(file), file.seek(0, io.SEEK_END)
+    except pcapng.Damaged as error:
+        raise CaptureError(path, f"{error}; use the file as it was written") from error
+    except OSError as error:
+        raise CaptureError(path, f"cannot be read ({error})") from error
+    if not size:
+        raise CaptureError(
+            path, "is empty: nothing was captured, or the copy went wrong; use the file as it was written"
+        )
+    return size - whole
+
+
 def packets(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[pcapng.Packet]:
     """The packets of one file. Raises ``CaptureError``."""
     try:
