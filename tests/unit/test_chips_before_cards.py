@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.core.session import Session
 from tests.unit.test_rfid_table import Rfid, _started
 
 
@@ -144,3 +145,28 @@ def test_a_blind_that_is_short_is_asked_for_and_posted_when_it_is_made_up() -> N
     table.bet(3, 1000)
     table.bet(1, 500)
     assert table.actions() == [(3, "call", 1000), (1, "call", 1000)]
+
+
+def test_chips_that_lay_there_before_the_blinds_count_when_a_stake_is_due() -> None:
+    table = Rfid()
+    table.open()
+    table.bet(3, 1000)
+    assert [(breach["what"], breach["seat"]) for breach in table.all("breach.noted")] == [("blind_not_due", 3)]
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.deal({1: "AsAh", 2: "KsKh", 3: "7c2d"})
+    table.run(1500)
+    assert table.actions() == [(3, "call", 1000)]
+    assert len(table.troubles()) == 1
+
+
+def test_blinds_that_come_after_the_cards_are_posted() -> None:
+    table = Rfid()
+    table.open()
+    table.deal({1: "AsAh", 2: "KsKh", 3: "7c2d"})
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.bet(3, 1000)
+    assert [(blind["seat"], blind["amount"]) for blind in table.all("blind.posted")] == [(1, 500), (2, 1000)]
+    assert table.actions() == [(3, "call", 1000)]
+    assert Session.restore(table.setup, table.records).state == table.table.session.state

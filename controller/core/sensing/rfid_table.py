@@ -281,7 +281,7 @@ class RfidTable:
             ready.remove(seat)
             bets.keep(seat)
             self._early = True
-            bets.postpone(seat, bets.since(seat) + self._spoken.lapse if age < self._spoken.lapse else END)
+            bets.postpone(seat, at + self._spoken.lapse - age % self._spoken.lapse)
             if age >= self._spoken.lapse and state.held is None and (total := bets.warn(seat)):
                 facts.append(StakePlaced(seat, total, 1, 0, evidence=(self._newest[f"bet:{seat}"],)))
         return facts
