@@ -57,7 +57,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise LedgerError(path, "no such file; name a ledger that a daemon has written")
     # Without a write-ahead log there is nothing to miss, and a file on a read-only medium can be read too.
-    still = not path.with_name(path.name + "-wal").exists() and not os.access(path.parent, os.W_OK)
+    real = Path(os.path.realpath(path))
+    still = not real.with_name(real.name + "-wal").exists() and not os.access(real.parent, os.W_OK)
     try:
         connection = sqlite3.connect(
             f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if still else ''}",
