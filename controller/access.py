@@ -116,7 +116,7 @@ class Access:
         self._tell({"staff": staff if member else None, "role": role or None, "result": result, "place": place})
         self._rest(PENALTY_S)
         remedy = f"locked out: wait {LOCKED_S / 60:.0f} minutes" if locked else "no such person, function and PIN"
-        raise Denied("login", "", remedy)
+        raise Denied("pin", "", remedy)
 
     def _count(self, name: str, now: float) -> None:
         failed = self._failures.pop(name, None) or _Failures()

@@ -83,7 +83,8 @@ def picture(status: Mapping[str, Any]) -> str:
     for seat, taken in status["seats"].items():
         stack = "unknown" if taken["stack"] is None else taken["stack"]
         button = "  button" if str(status["button"]) == seat else ""
-        lines.append(f"  seat {seat:>2}  {taken['player'] or '-':<16} {stack:>10}{button}")
+        leaving = "  leaving: the seat is free when the hand has ended" if taken.get("leaving") else ""
+        lines.append(f"  seat {seat:>2}  {taken['player'] or '-':<16} {stack:>10}{button}{leaving}")
     hand = status["hand"]
     lines += _boxes(status)
     if hand and "boxes" not in status:

@@ -22,6 +22,7 @@ import structlog
 
 from controller import requestline
 from controller.access import Access, Counter, may
+from controller.answers import mistake, told
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.core.said import shown
@@ -74,17 +75,17 @@ class Desk:
                 return {"ok": True, "health": dict(self._health())}
             return self._command(request, uid)
         except LocalError as error:
-            return _mistake(error)
+            return mistake(error)
 
     def _command(self, request: Mapping[str, Any], uid: int) -> dict[str, Any]:
         by, role = self._who(request, uid)
         order = Order(Command(request["command"], request["args"], by, role, request["reason"]))
         outcome = self._wait(order)
         if outcome.mistake is not None:
-            return _mistake(outcome.mistake)
+            return mistake(outcome.mistake)
         self._note(outcome.records, uid)
         log.info("command", name=request["command"], by=by, role=role, uid=uid, records=len(outcome.records))
-        return _told(outcome.records)
+        return told(outcome.records)
 
     def _who(self, request: Mapping[str, Any], uid: int) -> tuple[str, str]:
         """The person and role that a command is recorded under."""
@@ -173,29 +174,6 @@ def follow_staff(staff: dict[str, str], record: Record) -> None:
         staff.pop(record.subject, None)
 
 
-def _mistake(error: LocalError) -> dict[str, Any]:
-    return {"ok": False, "error": {"field": error.field, "value": error.value, "remedy": error.remedy}}
-
-
-def _told(records: tuple[Record, ...]) -> dict[str, Any]:
-    """What the records of a command say to the person who gave it."""
-    refused = [
-        {
-            name: record.data.get(name)
-            for name in ("what", "rules", "asked", "allowed_now", "seat")
-            if name in record.data
-        }
-        for record in records
-        if record.type == "breach.noted" and record.data.get("reaction") == "BLOCK"
-    ]
-    told = [
-        {"type": record.type, "subject": record.subject}
-        | ({"data": record.data} if record.type == "meter.read" else {})
-        for record in records
-    ]
-    return {"ok": False, "refused": refused, "records": told} if refused else {"ok": True, "records": told}
-
-
 @dataclass(slots=True)
 class _Client:
     """Who is served: the account, since when it has been silent, and whether a request of it is being carried out."""
@@ -256,7 +234,7 @@ class CommandSocket:
                 thread.start()
             else:
                 client.settimeout(0)
-                _say(client, _mistake(LocalError("socket", MOST_CLIENTS, "too many clients at once, try again")))
+                _say(client, mistake(LocalError("socket", MOST_CLIENTS, "too many clients at once, try again")))
                 client.close()
 
     def _room_for(self, client: socket.socket, thread: threading.Thread) -> bool:
@@ -286,7 +264,7 @@ class CommandSocket:
         uid, gid = _peer(client)
         if not self._may(uid, gid):
             log.warning("command socket refused", uid=uid)
-            _say(client, _mistake(LocalError("socket", f"uid:{uid}", "not allowed: add the account to socket.uids")))
+            _say(client, mistake(LocalError("socket", f"uid:{uid}", "not allowed: add the account to socket.uids")))
             return
         buffer = b""
         while not self._stopping.is_set():
@@ -296,7 +274,7 @@ class CommandSocket:
                 if line.strip() and not self._attend(client, line, uid):
                     return
             elif len(buffer) > LONGEST_LINE:
-                _say(client, _mistake(LocalError("request", len(buffer), f"a line has at most {LONGEST_LINE} bytes")))
+                _say(client, mistake(LocalError("request", len(buffer), f"a line has at most {LONGEST_LINE} bytes")))
                 return
             else:
                 try:
@@ -324,7 +302,7 @@ class CommandSocket:
             return _say(client, self._desk(line, uid))
         except FeltError as error:
             # The core has ended with this error and says so in the log; the peer must not wait for it.
-            return _say(client, _mistake(LocalError("daemon", type(error).__name__, "the table could not record it")))
+            return _say(client, mistake(LocalError("daemon", type(error).__name__, "the table could not record it")))
 
     def _may(self, uid: int, gid: int) -> bool:
         if uid in (0, os.getuid()) or uid in self._settings.uids or uid in self._settings.staff:

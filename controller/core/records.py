@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Stream = Literal["play", "cash", "ops", "guard"]
+REFUSALS = frozenset({"action.refused", "bet.refused"})
+"""Types of records that say that an entry was not taken."""
 
 
 @dataclass(slots=True)

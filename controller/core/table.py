@@ -9,7 +9,7 @@ from controller.core.conflict import conflict
 from controller.core.facts import Fact
 from controller.core.floor import conditions
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
-from controller.core.records import Record
+from controller.core.records import REFUSALS, Record
 from controller.core.rules import acting
 from controller.core.rules.ultimate import judge as ultimate
 from controller.core.sensing.counting import value
@@ -37,8 +37,6 @@ from drivers.readings import (
     Reading,
     TagsSeen,
 )
-
-REFUSALS = frozenset({"action.refused", "bet.refused"})
 
 
 class Sensing(Protocol):
@@ -234,7 +232,11 @@ class Table:
             "day": state.day,
             "test": self.setup.test,
             "button": state.button,
-            "seats": {str(n): {"player": s.player, "stack": s.stack} for n, s in sorted(state.seats.items())},
+            "seats": {
+                str(n): {"player": s.player, "stack": s.stack}
+                | ({"leaving": True} if hand is not None and n in hand.leaving else {})
+                for n, s in sorted(state.seats.items())
+            },
             "staff": dict(sorted(state.staff.items())),
             "incidents": [
                 {"incident": i.id, "code": i.code, "kind": i.kind, "holds": i.holds, "proposed": i.proposed}

@@ -102,7 +102,7 @@ def test_every_failure_is_recorded_and_tells_nothing(
     house: House, staff: str, role: str, pin: str, named: str | None
 ) -> None:
     answer = house.login(staff, role, pin)
-    assert answer["error"] == {"field": "login", "value": "", "remedy": "no such person, function and PIN"}
+    assert answer["error"] == {"field": "pin", "value": "", "remedy": "no such person, function and PIN"}
     assert house.recorded == [{"staff": named, "role": role, "result": "denied", "place": "uid:1000"}]
     assert PIN not in json.dumps(house.recorded)
     assert house.rested == [access.PENALTY_S]
@@ -166,7 +166,7 @@ def test_to_speak_as_another_at_a_shared_account_takes_that_persons_pin(house: H
     house.login("s-02", "inspector", OTHER)
     house.login("s-01", "dealer", PIN)
     assert house.ask("rule", by="s-02", incident="I-2")["error"]["field"] == "pins"
-    assert house.ask("rule", by="s-02", pins={"s-02": PIN}, incident="I-2")["error"]["field"] == "login"
+    assert house.ask("rule", by="s-02", pins={"s-02": PIN}, incident="I-2")["error"]["field"] == "pin"
     assert house.ask("rule", by="s-02", pins={"s-02": OTHER}, incident="I-2")["ok"]
     assert house.core.obeyed[-1].by == "s-02"
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from controller import commands
+from controller.client import told
 from controller.commands import CommandSocket, Desk
 from controller.core.inputs import Command
 from controller.core.records import Record
@@ -196,3 +197,27 @@ def test_a_socket_left_by_a_killed_daemon_is_replaced_and_a_living_one_is_not(tm
 def test_a_path_that_cannot_be_had_is_named(tmp_path: Path) -> None:
     with pytest.raises(LocalError, match=r"socket\.path"):
         CommandSocket(SocketSettings(tmp_path / "no" / "sock"), lambda _line, _uid: {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "tried"),
+    [
+        ("action.refused", {"seat": 2, "tried": {"kind": "push", "to": None}}),
+        ("bet.refused", {"box": 2, "spot": "ante"}),
+    ],
+)
+def test_a_refusal_without_a_rule_behind_it_is_one_and_says_why(core: Core, kind: str, tried: dict[str, Any]) -> None:
+    data = {**tried, "rules": [], "allowed": [], "why": "incident i-1 has to be ruled first"}
+    core.records = (Record("play", kind, "t07", data),)
+    answer = desk(core).answer(b'{"command":"push","args":{"seat":2,"amount":200}}', 0)
+    assert answer["ok"] is False
+    assert [one["asked"] for one in answer["refused"]] == ["incident i-1 has to be ruled first"]
+    assert told(answer) == "refused: incident i-1 has to be ruled first"
+
+
+def test_a_refusal_with_a_rule_behind_it_is_told_once(core: Core) -> None:
+    data = {"seat": 2, "tried": {"kind": "bet", "to": 5}, "rules": ["CM-1"], "allowed": [], "why": "too little"}
+    breach = {"what": "below_minimum", "reaction": "BLOCK", "rules": ["CM-1"], "asked": "too little", "seat": 2}
+    core.records = (Record("play", "action.refused", "t07", data), Record("play", "breach.noted", "t07", breach))
+    answer = desk(core).answer(b'{"command":"push","args":{"seat":2,"amount":200}}', 0)
+    assert [one["what"] for one in answer["refused"]] == ["below_minimum"]

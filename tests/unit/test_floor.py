@@ -2,12 +2,13 @@
 
 import pytest
 
+from controller.client import picture
 from controller.core.errors import BadCommand
 from controller.core.facts import CardCame, CardDoubtful, Evidence, HandAttested
 from controller.core.floor.button import drawn
 from controller.core.session import Session
 from controller.core.table import Table
-from tests.felt import Felt, through_json
+from tests.felt import Felt, setup, through_json
 from tests.floors import CHIPS, House
 from tests.marks import broken, kept, shows
 
@@ -360,3 +361,16 @@ def test_chips_are_changed_at_equal_value_only() -> None:
     assert felt.last[0].type == "chips.changed"
     with pytest.raises(BadCommand, match="equal value"):
         felt.say("change", given=CHIPS, taken=[{"denomination": 1, "count": 1}])
+
+
+def test_a_seat_that_is_given_up_in_a_hand_is_shown_as_leaving_until_it_ends() -> None:
+    table = Table(setup())
+    felt = Felt(table.setup)
+    felt.session = table.session
+    felt.open([1000, 1000, 1000]).deal().act("r200")
+    felt.say("leave", seat=2)
+    assert table.status()["seats"]["2"]["leaving"] is True
+    assert next(line for line in picture(table.status()).splitlines() if "leaving" in line).startswith("  seat  2")
+    assert "leaving" not in table.status()["seats"]["1"]
+    felt.act("f").done()
+    assert "2" not in table.status()["seats"]
