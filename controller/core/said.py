@@ -16,6 +16,8 @@ from controller.core.money import MOST
 LONGEST_REASON = 500
 LONGEST_TEXT = 64
 LONGEST_LIST = 128
+READABLE = 10**24
+"""A number that is too large is repeated up to here."""
 STAFF = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 """A staff id: it becomes the subject of events and a word of the command line."""
 
@@ -62,7 +64,7 @@ def _table_of(**known: Check) -> Check:
             if name not in known:
                 return f"use {', '.join(sorted(known))}"
             if item is not None and (wrong := known[name](item)) is not None:
-                return f"{name}: {wrong}"
+                return f"{name} {shown(item)!r}: {wrong}"
         return None
 
     return check
@@ -162,7 +164,7 @@ def shown(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return value if abs(value) <= MOST else "a larger number"
+        return value if abs(value) <= MOST else str(value) if abs(value) < READABLE else "a larger number"
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, str):

@@ -15,7 +15,7 @@ from controller.core.session import Session
 from controller.core.setup import Setup
 from controller.core.table import Table
 from tests.boxes import Boxes
-from tests.felt import SECOND, WALL, Felt, through_json
+from tests.felt import SECOND, WALL, Felt, setup, through_json
 from tests.floors import CHIPS, House
 
 STACKS = [1000, 1000, 1000]
@@ -111,6 +111,9 @@ def test_who_may_ask_for_chips_and_sign_for_them() -> None:
         ("collect", {"what": "drop", "counted": -1}, "counted", "at least 0"),
         ("orphan", {"amount": 0, "place": "bet:3"}, "amount", "at least 1"),
         ("orphan", {"amount": 5, "place": "under the table"}, "place", "bet:3"),
+        ("orphan", {"amount": 5, "place": "nowhere:9"}, "place", "the seats are 1 to 11"),
+        ("orphan", {"amount": 5, "place": "bet:12"}, "place", "the seats are 1 to 11"),
+        ("orphan", {"amount": 5, "place": "box:2:trips"}, "place", "name a place of this table"),
         ("adjust", {"hand": "h", "amount": 5, "from": "seat:1", "to": "seat:2"}, "hand", "none is yet"),
         ("adjust", {"hand": "h", "amount": 5, "from": "seat:9", "to": "tray"}, "from", "seat:1, seat:2, seat:3, tray"),
         ("adjust", {"hand": "h", "amount": 5, "from": "box:1", "to": "tray"}, "from", "tray, drop, rake, tips"),
@@ -444,3 +447,45 @@ def test_a_session_that_was_opened_by_an_older_feltd_gets_meters() -> None:
     first, second = felt.all("meter.read")
     assert first["since"] == first["at"] == second["since"] < second["at"]
     fits(felt)
+
+
+def test_who_was_not_in_the_hand_or_sat_down_since_is_not_adjusted() -> None:
+    felt = House.of(a_table().setup).ready([1000] * 4)
+    felt.say("away", seat=4)
+    for _ in range(2):
+        felt.deal().act("r200", "r500", "f", "f").done()
+    hand = felt.all("hand.final")[0]["hand"]
+    felt.say("leave", seat=1)
+    felt.say("seat", seat=1, stack=1000, player="ann2", checked=True)
+    before = felt.session.state.seats[1].stack
+    for stranger in ("seat:1", "seat:4"):
+        for move in ({"from": stranger, "to": "seat:2"}, {"from": "seat:2", "to": stranger}):
+            with pytest.raises(BadCommand, match=f"{stranger}.*not in that hand.*cage"):
+                felt.by("s-3", "chief_inspector", "adjust", "why", hand=hand, amount=5, **move, **{"with": "s-1"})
+    felt.by("s-3", "chief_inspector", "adjust", hand=hand, amount=5, **{"from": "tray", "to": "seat:2", "with": "s-1"})
+    assert felt.all("adjustment.recorded")
+    assert felt.session.state.seats[1].stack == before
+    fits(felt)
+
+
+def test_who_left_in_the_hand_is_not_adjusted_either() -> None:
+    felt = a_table()
+    felt.deal().act("r200", "r500")
+    felt.say("leave", seat=3)
+    felt.act("f").done()
+    assert 3 not in felt.session.state.seats
+    felt.say("seat", seat=3, stack=1000, player="ann2", checked=True)
+    felt.deal().act("r200", "r500", "f").done()
+    hand = felt.all("hand.final")[0]["hand"]
+    with pytest.raises(BadCommand, match="not in that hand"):
+        felt.say("adjust", hand=hand, amount=5, **{"from": "seat:3", "to": "seat:2", "with": "s-1"})
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("orphan", {"place": "floor"}), ("adjust", {"hand": "h", "from": "seat:1", "to": "seat:2"})],
+)
+def test_found_and_adjusted_amounts_are_payable_in_chips(name: str, args: dict[str, Any]) -> None:
+    felt = Felt(setup(unit=100)).open([10_000, 10_000])
+    with pytest.raises(BadCommand, match="multiple of the smallest chip, 100"):
+        felt.say(name, amount=150, **args)

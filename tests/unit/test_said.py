@@ -172,3 +172,12 @@ def test_idle_peers_lock_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for peer in idle:
             peer.close()
         listening.stop()
+
+
+def test_a_number_that_is_too_large_is_repeated_wherever_it_stands() -> None:
+    for name, args in (
+        ("fill", {"lines": [{"denomination": 100, "count": 99999999999999999}]}),
+        ("orphan", {"amount": 99999999999999999, "place": "floor"}),
+    ):
+        with pytest.raises(BadCommand, match=r"99999999999999999.*at most"):
+            said.check(Command(name, args))

@@ -9,14 +9,20 @@ from controller.core.floor.words import Data, person
 from controller.core.inputs import Command
 from controller.core.out import Out
 
-PLACE = re.compile(r"[a-z][a-z0-9_]*(:[a-z0-9_]+){0,2}")
+COMMON = ("floor", "table", "pot", "board", "muck", "burn", "shoe", "tray", "drop", "rake", "tips")
+"""Where chips may be found at any table; the floor is around it."""
+OF_SEATS = re.compile(r"(?:seat|stack|bet):([1-9]\d?)")
+OF_BOXES = re.compile(r"(?:box:([1-9]\d?)(?::(?:ante|blind|trips|play))?)")
 
 
 def orphan(out: Out, command: Command) -> None:
     """``orphan``: amount, place: chips of nobody were found; they are kept apart from the tray and paid in."""
-    amount, place = words.whole(command, "amount", 1), words.text(command, "place")
-    if PLACE.fullmatch(place) is None:
-        raise BadCommand("place", place, "name a place of the table, for example bet:3, box:2:trips or floor")
+    amount, place = words.amount(out, command), words.text(command, "place")
+    if not _exists(out, place):
+        boxes = out.setup.profile.game == "ultimate"
+        kinds = "box:2:trips, box:2" if boxes else "seat:3, stack:3, bet:3"
+        last = f"the {'boxes' if boxes else 'seats'} are 1 to {out.setup.seats}"
+        raise BadCommand("place", place, f"name a place of this table: {kinds}, {', '.join(COMMON)}; {last}")
     words.cash(out, "orphan.found", [person(command)], {"amount": amount, "place": place})
 
 
@@ -30,14 +36,19 @@ def adjust(out: Out, command: Command) -> None:
     """``adjust``: hand, amount, from, to, with: what went to a wrong place in a hand that is final is put right.
 
     Places: ``seat:3`` ``box:2`` ``tray`` ``drop`` ``rake`` ``tips``. Between hands, with two signatures, one of who may
-    rule, and a reason (I-19: later than that nothing of the hand itself is corrected).
+    rule, and a reason (I-19: later than that nothing of the hand itself is corrected). A seat is who was in that hand
+    and has sat there ever since: nobody pays for who sat there before.
     """
-    hand, amount = words.text(command, "hand"), words.whole(command, "amount", 1)
+    hand, amount = words.text(command, "hand"), words.amount(out, command)
     source, target = _place(out, command, "from"), _place(out, command, "to")
     finals = out.state.cash.finals
     if hand not in finals:
         last = finals[-1] if finals else "none is yet"
         raise BadCommand("hand", hand, f"name a hand of this session that is final; the last one: {last}")
+    for name, place in (("from", source), ("to", target)):
+        if place.startswith("seat:") and int(place[5:]) not in out.state.cash.played.get(hand, ()):
+            remedy = "who sits there was not in that hand: name tray, and settle it with the player at the cage"
+            raise BadCommand(name, place, remedy)
     if source == target:
         raise BadCommand("to", target, "name another place than where the money comes from")
     if not command.reason:
@@ -56,6 +67,14 @@ def adjust(out: Out, command: Command) -> None:
     data: Data = {"hand": hand, "amount": amount, "from": source, "to": target, "reason": command.reason}
     data |= {"refers": {"type": "hand.final"}, "signatures": by}
     words.cash(out, "adjustment.recorded", by, data, subject=hand)
+
+
+def _exists(out: Out, place: str) -> bool:
+    """Whether the table has this place: one of all tables, one of its seats or boxes, or one that a device watches."""
+    kind = OF_BOXES if out.setup.profile.game == "ultimate" else OF_SEATS
+    if found := kind.fullmatch(place):
+        return int(found[1]) <= out.setup.seats
+    return place in COMMON or any(place in device.places.values() for device in out.setup.devices)
 
 
 def _place(out: Out, command: Command, name: str) -> str:

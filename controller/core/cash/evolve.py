@@ -158,6 +158,11 @@ def _hand_started(state: "State", record: Record) -> None:
     cash.reported = {name for name in cash.reported if not name.startswith("stack.reduced ")}
     if state.table.playing:
         _others_moved(state)
+    data = record.data
+    # At a table of boxes a round names its boxes; whoever sits there may have had a stake in it.
+    inside = tuple(line["seat"] for line in data["seats"] if line["dealt_in"]) if "seats" in data else (*state.seats,)
+    kept = list(cash.played.items())[-MOST_FINALS:]
+    cash.played = {**dict(kept), data["hand"]: inside}
 
 
 def _rake(state: "State", record: Record) -> None:
@@ -187,7 +192,14 @@ def _spots(result: Data) -> Iterator[tuple[str, int, int]]:
             yield f"box:{box['box']}:{line['spot']}", line["stake"], line["stake"] + line["net"]
 
 
+def _seat_left(state: "State", record: Record) -> None:
+    """Who sits down there next has not been in the hands so far."""
+    cash, seat = state.cash, record.data["seat"]
+    cash.played = {hand: tuple(one for one in seats if one != seat) for hand, seats in cash.played.items()}
+
+
 def _hand_voided(state: "State", record: Record) -> None:
+    state.cash.played.pop(record.data["hand"], None)
     state.cash.meters.hands_void += 1
     state.cash.taken = 0
 
@@ -270,6 +282,7 @@ CASH: dict[str, Callable[["State", Record], None]] = {
     "rake.taken": _rake,
     "hand.closed": _hand_closed,
     "hand.voided": _hand_voided,
+    "seat.left": _seat_left,
     "hand.final": _hand_final,
     "tip.given": _tipped,
     "orphan.found": _orphan,

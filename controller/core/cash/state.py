@@ -64,6 +64,8 @@ class Cash:
     """The rake of the hand under way: what was dropped, or what is due where nobody saw it."""
     finals: list[str] = field(default_factory=list)
     """The hands of this session that are final, the newest ``MOST_FINALS``."""
+    played: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Hand -> the seats that were in it and have not been given up since; the newest, as ``finals``."""
     orphans: dict[str, int] = field(default_factory=dict)
     """What antennas found at places of nobody since the last hand began."""
     reported: set[str] = field(default_factory=set)
