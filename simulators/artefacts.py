@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -90,7 +91,12 @@ def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None
         for file in stage.glob(pattern):
             shutil.copy(file, folder / file.name)
     (folder / "case.json").write_text(json.dumps(case.as_json(), indent=1) + "\n", encoding="utf-8")
-    (folder / "again.sh").write_text(f"#!/bin/sh\nexec {case.command}\n", encoding="utf-8")
+    again = case.command
+    if script.suffix == ".phh":
+        # A recorded hand is one file; a scenario may name others, so it is played where it stands.
+        again = again.replace(shlex.quote(str(script.absolute())), f'"$(dirname "$0")"/{shlex.quote(script.name)}')
+    (folder / "again.sh").write_text(f"#!/bin/sh\nexec {again}\n", encoding="utf-8")
+    (folder / "again.sh").chmod(0o755)
     return folder
 
 

@@ -1,6 +1,7 @@
 """The cases of a rehearsal: found in files and folders, and played one by one on the stage that was asked for."""
 
 import os
+import shlex
 import tempfile
 import time
 from collections import Counter
@@ -61,6 +62,8 @@ class Ask:
     closed_cards: Closed = "read"
     shoe: bool = False
     six: bool = False
+    free: bool = False
+    """Nobody said through what: a scenario that needs devices is played on virtual ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +109,7 @@ def _cases(one: Found, table: Kind | None) -> list[Found]:
 def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
     """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
     case = Case(one.name, "passed")
-    table = f" --table {'six' if ask.six else ask.table}" if ask.table else ""
-    reads = f" --reads {ask.reads}" if ask.reads != "perfect" else ""
-    reads += f" --faults {ask.faults}" if ask.faults else ""
-    more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
-    how = f"--through {ask.through}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
-    case.command = f"feltsim rehearse {how} {one.path}"
+    case.command = _again(one, ask)
     began = time.monotonic()
     try:
         if one.path.suffix == ".phh":
@@ -130,6 +128,19 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
     case.ms = round((time.monotonic() - began) * 1000)
     case.process, case.memory_kb = os.getpid(), _memory_kb()
     return case
+
+
+def _again(one: Found, ask: Ask) -> str:
+    """The line that plays the same once more, from any folder."""
+    table = f" --table {'six' if ask.six else ask.table}" if ask.table else ""
+    reads = f" --reads {ask.reads}" if ask.reads != "perfect" else ""
+    reads += f" --faults {ask.faults}" if ask.faults else ""
+    more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
+    more += f" --speed {ask.speed}" if ask.speed else ""
+    how = f"--through {ask.through}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
+    # What a recorded hand draws, its fault among it, hangs on its name: in a folder it is another one than alone.
+    name = f" --as {shlex.quote(one.name)}" if one.path.suffix == ".phh" and one.name != one.path.stem else ""
+    return f"feltsim rehearse {how}{name} {shlex.quote(str(one.path.absolute()))}"
 
 
 def _memory_kb() -> int:
@@ -207,6 +218,9 @@ def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
 def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     script = scenario.load(one.path, one.pick)
     case.covers = script.covers
+    if ask.free and "devices" in script.run.needs and set(script.run.needs) <= set(HAS["virtual"]):
+        ask = replace(ask, through="virtual")
+        case.command = _again(one, ask)
     rfid = script.table == "rfid"
     closed = "unread" if ask.closed_cards == "unread" else script.run.closed_cards
     plan = replace(of_scenario(script), reads=ask.reads if rfid else "perfect")

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     """The command. Returns an exit code of scenarios.md section 7."""
     parser = argparse.ArgumentParser(prog="feltsim rehearse", description=__doc__)
     parser.add_argument("paths", nargs="*", type=Path, metavar="FILE|FOLDER", help="*.phh and scenario *.toml")
-    parser.add_argument("--through", choices=WAYS, default="facts")
+    parser.add_argument("--through", choices=WAYS, help="default: facts; virtual where a scenario needs devices")
     parser.add_argument("--table", choices=("shoe", "rfid", "six"), help="only this kind (recorded hands: shoe)")
     parser.add_argument("--reads", choices=("perfect", "field"), default="perfect", help="how well antennas read")
     parser.add_argument("--closed-cards", choices=("read", "unread"), default="read", help="whether sensors read them")
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="draws unknown cards and pauses")
     parser.add_argument("--speed", type=int, default=0, help="wires: times faster than real (default: the scenario's)")
     parser.add_argument("--faults", metavar="seed=N,rate=R", help="strike so many recorded hands with a fault each")
+    parser.add_argument("--as", dest="name", metavar="NAME", help="what one recorded hand was called in its folder")
     parser.add_argument("--night", type=Path, metavar="FILE", help="play its cases and hold them to its budgets")
     parser.add_argument("--trend", type=Path, metavar="FILE", help="keep the night's figures, compare the last thirty")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         faults = Faults.read(asked.faults) if asked.faults else None
         ask = Ask(
-            asked.through,
+            asked.through or "facts",
             asked.profile,
             asked.seed,
             asked.speed,
@@ -74,10 +75,13 @@ def main(arguments: Sequence[str]) -> int:
             closed_cards=asked.closed_cards,
             shoe=asked.shoe,
             six=asked.table == "six",
+            free=asked.through is None,
         )
         house(ask.profile)
         plan = night.read(asked.night) if asked.night else None
         found = find(asked.paths or (plan.cases if plan else ()), asked.limit, ask.table)
+        if asked.name is not None:
+            found = _named(found, asked.name)
         if plan is not None:
             found = [found[number] for number in night.shuffled(plan, len(found))]
         with _rigged(asked.rig) as (rig, about):
@@ -107,6 +111,13 @@ def main(arguments: Sequence[str]) -> int:
     code = exit_code(cases)
     kept = faulted.within_budget(cases) and not broken
     return Exit.BUDGET if code == Exit.PASSED and not kept else code
+
+
+def _named(found: Sequence[Found], name: str) -> list[Found]:
+    """One recorded hand under the name it had in a folder: it draws what it drew there. Raises ``ScriptError``."""
+    if len(found) != 1 or found[0].path.suffix != ".phh":
+        raise ScriptError("arguments", "--as", name, "give one recorded hand (*.phh) with it")
+    return [replace(found[0], name=name)]
 
 
 def run(

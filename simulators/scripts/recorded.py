@@ -235,6 +235,7 @@ class Recorded:
             "override": {"blinds": [self.setup.limits.small_blind, self.setup.limits.big_blind], **self._house()},
             "tables": [self.setup.kind],
             "clock": "virtual",
+            "needs": ["devices"],
         }
         kinds = sorted(self._values.values())
         tray = self._chips.get("tray") or dict.fromkeys(kinds, TAGGED)

@@ -1,6 +1,7 @@
 """Recorded hands with a seeded fault each: none silently wrong, few held, the report counts all."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -8,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from simulators import faulted
+from simulators import artefacts, faulted
 from simulators.faulted import FATES, NEEDLESS, Faults
 from simulators.faults import KINDS
-from simulators.rehearse import Ask, find, play
+from simulators.rehearse import Ask, find, main, play
 from simulators.verdict import Case, Exit
 
 
@@ -92,3 +93,30 @@ def test_too_many_holds_break_the_budget_and_no_case() -> None:
     assert not faulted.within_budget(cases[1:])
     assert any("20.0 %" in line for line in faulted.summary(cases))
     assert faulted.within_budget([])
+
+
+@pytest.mark.needs_shared
+def test_the_line_to_play_it_again_strikes_the_same(shared: Path, tmp_path: Path) -> None:
+    """Also from another folder, and from the bundle alone: a hand draws by the name it had in its folder."""
+    one = find([shared / "data/phh/pluribus"])[0]
+    assert one.name != one.path.stem
+    case = play(one, Ask("virtual", seed=3, faults=Faults(5)))
+    artefacts.bundle(case, one.path, [], None, tmp_path)
+    (script,) = tmp_path.glob("*/again.sh")
+    (tmp_path / "feltsim").write_text(f'#!/bin/sh\nexec {sys.executable} -m simulators.cli "$@" --json\n', "utf-8")
+    (tmp_path / "feltsim").chmod(0o755)
+    root = str(Path(__file__).parents[2])
+    around = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": root}
+    for command in (["sh", "-c", case.command], [str(script)]):
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=around, capture_output=True, text=True, check=False, timeout=100
+        )
+        assert ran.returncode in (Exit.PASSED, Exit.BUDGET), ran.stdout + ran.stderr
+        (again,) = json.loads(ran.stdout)["cases"]
+        assert (again["case"], again["notes"], again["fault"]) == (case.name, case.notes, case.fault)
+
+
+def test_a_name_is_for_one_recorded_hand(tmp_path: Path) -> None:
+    for name in ("a.phh", "b.phh"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert main([str(tmp_path), "--as", "x"]) == Exit.SCRIPT

@@ -16,6 +16,7 @@ from controller.core.table import Table
 from simulators.capture import main
 from simulators.errors import ScriptError
 from simulators.rehearse import Ask, Found, play
+from simulators.rehearse import main as rehearse
 from simulators.scripts import scenario
 from simulators.scripts.recorded import scenario_of
 from simulators.scripts.variants import Pick
@@ -100,3 +101,15 @@ def test_a_capture_of_wires_becomes_a_scenario_that_passes(tmp_path: Path) -> No
     assert main([str(capture), "--as-scenario", str(script)]) == Exit.SCRIPT, "an existing file is not overwritten"
     case = play(Found(script, "again", Pick("", "shoe")), Ask("virtual"))
     assert case.outcome == "passed", case.lines
+
+
+def test_a_recording_plays_where_nobody_said_through_what(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It presses keys: without a word it is played on virtual devices, and not passed over."""
+    script = tmp_path / "back.toml"
+    said = recorded(monkeypatch, "whole-hand.toml", Pick("", "shoe"))
+    script.write_text(scenario_of(said, tmp_path / "back.pcapng"), encoding="utf-8")
+    assert rehearse([str(script), "--report", str(tmp_path / "report.json")]) == Exit.PASSED
+    (case,) = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["cases"]
+    assert case["outcome"] == "passed"
+    assert "--through virtual" in case["again"]
+    assert rehearse([str(script), "--through", "facts"]) == Exit.NOTHING
