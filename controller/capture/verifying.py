@@ -31,6 +31,9 @@ from drivers.errors import DeviceError
 
 OWN = frozenset({"ledger.began", "ledger.signed", "key.rotated"})
 """What a ledger writes about itself: no input leads to it."""
+KEYED = frozenset({"data.commit", "data.salt", "data.card", "data.cards", "secret"})
+"""What of a row is made from closed cards and the seed of its hand."""
+UNHELD = "cannot be held against without --card-key"
 MOST_FAULTS = 20
 MOST_OF_A_DEVICE = 5
 
@@ -127,6 +130,12 @@ class _Run:
         self._pending: deque[tuple[int, list[Record]]] = deque()
         """What the last inputs led to, with their numbers: they may have been stored together, or not at all."""
         self._number = 0
+        self._blind = ""
+        """The hand whose closed cards nobody can know here: it was under way at the begin, and there is no key."""
+        self._unheld: dict[str, list[int]] = {}
+        """Hand -> rows of it that differ in what only the key opens."""
+        self._lost = False
+        """The ledger concluded from cards that are closed here: nothing can be held against it until a restart."""
         self._table = self._restored(self._next)
         seen = self._table.session.state.seen
         veiled = self._setup.open_channels(()) if self._setup.unread else {}
@@ -150,6 +159,8 @@ class _Run:
         elif "restored" in one.what:
             self._held(one.what["restored"])
             self._pending.clear()
+            if self._lost:
+                self._lost, self._next = False, one.what["restored"]
             self._table = self._restored(one.what["restored"])
         else:
             self._input(one.what)
@@ -158,10 +169,13 @@ class _Run:
         """The run is over; the next one began at this row of the ledger."""
         limit = len(self._rows) if row is None else row
         self._held(limit)
-        if lost := [str(number) for number, records in self._pending if records]:
+        if not self._lost and (lost := [str(number) for number, records in self._pending if records]):
             told = f"what input {', '.join(lost)} led to was not stored any more: the run was killed"
             self._replayed.notes.append(told)
-        if (left := self._upcoming(limit)) is not None:
+        for hand, rows in self._unheld.items():
+            told = f"{len(rows)} rows of hand {hand}, {rows[0]} to {rows[-1]}: {UNHELD} (only their closed cards)"
+            self._replayed.notes.append(told)
+        if not self._lost and (left := self._upcoming(limit)) is not None:
             what = f"row {left + 1} ({self._rows[left].type}) and what follows"
             if self._whole:
                 self._fault(f"{what}: no input of the capture led to it")
@@ -192,14 +206,24 @@ class _Run:
 
     def _compare(self, number: int, records: Sequence[Record]) -> None:
         """The records of one input must be the ledger's next rows."""
-        for record in records:
+        for record in records if not self._lost else ():
             at = self._upcoming(len(self._rows))
+            if self._blind and record.hand == self._blind and (at is None or self._rows[at].type != record.type):
+                # What it led to hung on a closed card: from here on there is nothing to hold the ledger against.
+                self._lost = True
+                told = f"row {self._next + 1} and what follows: {UNHELD} (hand {self._blind} was open at the begin)"
+                self._replayed.notes.append(told)
+                return
             if at is None:
                 self._fault(f"input {number} led to {record.type}, which the ledger has not got")
                 return
             self._next = at + 1
             self._replayed.records += 1
-            for name in _differences(record, self._rows[at]):
+            names = list(_differences(record, self._rows[at]))
+            if self._blind and record.hand == self._blind and KEYED.intersection(names):
+                self._unheld.setdefault(self._blind, []).append(at + 1)
+                names = [name for name in names if name not in KEYED]
+            for name in names:
                 self._fault(f"row {at + 1} ({self._rows[at].type}): input {number} leads to another {name}")
 
     def _upcoming(self, limit: int) -> int | None:
@@ -211,8 +235,8 @@ class _Run:
         rows = list(self._since_opening(row))
         over = {record.hand for record in rows if record.type in ENDS_A_HAND}
         bare = [replace(record, secret=None) if record.hand in over else record for record in rows]
-        if self._closed and any(record.type == "card.dealt" and record.hand not in over for record in bare):
-            self._replayed.notes.append("a hand was open when the run began: give --card-key, for its cards are closed")
+        begun = [record.hand or "" for record in bare if record.type == "hand.started" and record.hand not in over]
+        self._blind = begun[-1] if begun and self._closed else ""
         return Table.restore(self._setup, bare)
 
     def _since_opening(self, row: int) -> Iterator[Record]:

@@ -321,3 +321,46 @@ def test_outside_test_mode_a_capture_is_sealed_or_not_made(tmp_path: Path) -> No
     plain = CaptureTo(tmp_path / "plain.pcapng")
     starting.begin(plain, replace(settings, ledger=keys), ("ledger", 0), Clock()).close()
     assert not sealedfile.is_sealed(plain.path)
+
+
+class Begun(Taped):
+    """A table with a shoe whose capture begins inside a hand: its closed cards lie behind the auditor's key."""
+
+    def begin_again(self) -> None:
+        self.recorder.close()
+        self.capture.unlink()
+        self.numbers = itertools.count(1)
+        origin = Origin(self.setup, self.ledger.id, self.ledger.row, (DEVICE,))
+        self.recorder = Recorder(self.capture, origin, mono_ns=self.now, wall_ns=WALL, auditor=None)
+        self.table = Table.restore(self.setup, self.ledger.restore_rows())
+        self.driver = TappedAttendant("keys0", DEVICE.uri, catalog.make("keypad", "keys0", DEVICE.uri), self.recorder)
+        self.driver.opening()
+        self._heard(self.driver.opened(self.now).readings)
+
+    def cards(self, first: int, *cards: str) -> None:
+        for number, card in enumerate(cards, first):
+            self.now += 300 * MS
+            self.feed(CardSeen("shoe0", number, "0", card, None, 99, number))
+        self.feed(Tick())
+
+
+def test_closed_cards_of_a_hand_under_way_are_no_fault_without_the_key(tmp_path: Path) -> None:
+    taped = Begun(tmp_path)
+    taped.say("open", button=2)
+    for seat in (1, 2):
+        taped.say("seat", seat=seat, stack=10_000)
+    taped.key("HAND")
+    taped.cards(1, "As", "Kd")
+    taped.begin_again()
+    taped.cards(3, "Ah", "Kh")
+    taped.key("FOLD")
+    taped.key("DONE")
+    taped.key("HAND")
+    taped.end()
+    replayed = verify_capture(tmp_path / "ledger", taped.capture)
+    assert replayed.faults == []
+    assert replayed.ok
+    assert any("cannot be held against without --card-key" in note for note in replayed.notes), replayed.notes
+    auditor = load_auditor_key(tmp_path / "auditor")
+    with_key = verify_capture(tmp_path / "ledger", taped.capture, auditor)
+    assert (with_key.faults, with_key.notes) == ([], [])
