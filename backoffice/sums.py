@@ -46,6 +46,8 @@ class _Run:
     wins: dict[str, int] = field(default_factory=dict)
     rake: dict[str, int] = field(default_factory=dict)
     hands: set[str] = field(default_factory=set)
+    closed: set[str] = field(default_factory=set)
+    """Hands that have ended; of them those in ``hands`` are not final yet."""
     incidents: set[str] = field(default_factory=set)
     slips: set[str] = field(default_factory=set)
     last_slip: int | None = None
@@ -62,7 +64,8 @@ def sums_of(store: Store, table: str) -> Sums:
             run.streams.add(event.source.rsplit("/", 1)[1])
             for fault in _take(run, found, event, json.loads(event.payload)["data"]):
                 found.faults.append(f"{event.type} {event.source.rsplit('/', 1)[1]} {event.sequence}: {fault}")
-    found.open += [f"{name} has not ended" for name in sorted(run.hands | run.incidents | run.slips)]
+    open_ = sorted(run.hands | run.incidents | run.slips)
+    found.open += [f"{name} {'is not final yet' if name in run.closed else 'has not ended'}" for name in open_]
     return found
 
 
@@ -101,8 +104,11 @@ def _begins_and_ends(run: _Run, kind: str, data: Data) -> None:
     match kind:
         case "hand.started":
             run.hands.add(data["hand"])
+        case "hand.closed":
+            run.closed.add(data["hand"])
         case "hand.final" | "hand.voided":
             run.hands.discard(data["hand"])
+            run.closed.discard(data["hand"])
         case "incident.opened":
             run.incidents.add(data["incident"])
         case "incident.closed":
