@@ -71,7 +71,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         raise unusable(path, error) from error
     if not {"meta", "row", "head"} <= tables:
         connection.close()
-        raise LedgerDamaged(path, "holds no ledger, or has lost it; run feltd verify on a copy from elsewhere")
+        remedy = "put a copy that feltd verify calls whole in its place"
+        raise LedgerDamaged(path, f"holds no ledger, or has lost it; {remedy}")
     return connection
 
 
@@ -96,6 +97,8 @@ def meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, value FROM meta"))
 
 
+RESTORE = "keep it as it is, and put the newest copy that feltd verify calls whole in its place"
+"""What to do with a file that nothing can be read from, whoever has met it; `feltd verify` meets it too."""
 SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "busy", "interrupted", "attempt to write")
 """What SQLite says when the file may be well and what is around it is not; all else it says of the file itself."""
 
@@ -103,8 +106,8 @@ SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "bus
 def unusable(path: Path, error: Exception) -> LedgerError:
     """The typed error for what the operating system or SQLite said."""
     if isinstance(error, UnicodeDecodeError):
-        return LedgerDamaged(path, "not a whole SQLite file (a text is no UTF-8); run feltd verify and restore a copy")
+        return LedgerDamaged(path, f"not a whole SQLite file (a text is no UTF-8); {RESTORE}")
     surroundings = isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in SURROUNDINGS)
     if isinstance(error, sqlite3.DatabaseError) and not surroundings:
-        return LedgerDamaged(path, f"not a whole SQLite file ({error}); run feltd verify and restore a copy")
+        return LedgerDamaged(path, f"not a whole SQLite file ({error}); {RESTORE}")
     return LedgerError(path, f"cannot be used ({error}); check the folder, its owner and the free space")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from controller import cli
 from controller.contract.following import Report
 from controller.ledgercare import BackgroundCheck
 from tests.ledgers import new_desk, play
@@ -32,3 +33,19 @@ def test_the_whole_file_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         check.stop()
         ledger.close()
     assert (found[0].ok, check.state.report) == (True, found[0])
+
+
+@pytest.mark.parametrize("left", [0.2, 0.5, 0.9])
+def test_what_to_do_with_a_file_that_was_cut_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], left: float
+) -> None:
+    """Whoever has run the check already is not sent to run it."""
+    desk = new_desk(tmp_path)
+    with desk.open() as ledger:
+        play(ledger)
+    whole = desk.path.read_bytes()
+    desk.path.write_bytes(whole[: int(len(whole) * left)])
+    assert cli.main(["verify", str(desk.path)]) != 0
+    told = "".join(capsys.readouterr())
+    assert "run feltd verify" not in told
+    assert "feltd verify calls whole in its place" in told
