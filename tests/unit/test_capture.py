@@ -364,3 +364,30 @@ def test_closed_cards_of_a_hand_under_way_are_no_fault_without_the_key(tmp_path:
     auditor = load_auditor_key(tmp_path / "auditor")
     with_key = verify_capture(tmp_path / "ledger", taped.capture, auditor)
     assert (with_key.faults, with_key.notes) == ([], [])
+
+
+def test_what_hangs_on_a_closed_card_is_said_not_to_be_held_without_the_key(tmp_path: Path) -> None:
+    """At a showdown the core concludes from the cards themselves; the next run is held again."""
+    taped = Begun(tmp_path)
+    taped.say("open", button=2)
+    for seat in (1, 2):
+        taped.say("seat", seat=seat, stack=10_000)
+    taped.key("HAND")
+    taped.cards(1, "As", "Kd", "Ah", "Kh")
+    taped.begin_again()
+    for key in ("CALL", "CHECK"):
+        taped.key(key)
+    number = 5
+    for street in (("2c", "3d", "7h", "9s"), ("4c", "Td"), ("5c", "Jd")):
+        taped.cards(number, *street)
+        number += len(street)
+        for key in ("CHECK", "CHECK"):
+            taped.key(key)
+    for key in ("SHOW", "SHOW", "DONE", "HAND"):
+        taped.key(key)
+    taped.end()
+    replayed = verify_capture(tmp_path / "ledger", taped.capture)
+    assert (replayed.faults, replayed.ok) == ([], True)
+    assert any("what follows: cannot be held against without --card-key" in note for note in replayed.notes)
+    with_key = verify_capture(tmp_path / "ledger", taped.capture, load_auditor_key(tmp_path / "auditor"))
+    assert (with_key.faults, with_key.notes) == ([], [])
