@@ -1,11 +1,15 @@
-"""Shoe and antennas do not tell the same (I-13, I-15, I-16, I-18): a person looks, unless they come to agree."""
+"""Devices do not tell the same of a card (I-13 to I-16, I-18): a person looks, unless they come to agree.
+
+The shoe and the antennas; or the antennas now and when the cards were dealt.
+"""
 
 from typing import Any
 
 from controller.core import incidents
-from controller.core.facts import ShoeAgrees, ShoeDiffers
+from controller.core.facts import CardsAstray, ShoeAgrees, ShoeDiffers
 from controller.core.out import Out
 from controller.core.rules import dealing
+from controller.core.state import Incident
 
 CODES = {
     "missing": ("I-15", "cards_differs", "card_missing"),
@@ -63,3 +67,32 @@ def agrees(out: Out, fact: ShoeAgrees) -> None:
 
 def _counted(out: Out, incident: str, cards: int, fact: ShoeDiffers | ShoeAgrees) -> None:
     out.hand("incident.updated", {"incident": incident, "adds": {"cards": cards}}, fact.basis, fact.evidence)
+
+
+def astray(out: Out, fact: CardsAstray) -> None:
+    """A seat's cards do not lie where they were dealt (I-14): no hand is tabled until a person has looked.
+
+    The hand stays live: the cards go back to where they belong and the hand is shown again, or what was dealt stands.
+    """
+    hand = out.state.hand
+    seats = tuple(sorted({fact.seat, *fact.others}))
+    facts = {"seat": fact.seat, "others": list(fact.others), "dealt": 0 if hand is None else len(hand.own(fact.seat))}
+    kind = f"cards_{fact.what}"
+    if hand is None or any(i.kind == kind and _among(seats, i) for i in out.state.incidents.values()):
+        return
+    incidents.open_one(
+        out,
+        "I-14",
+        "card_conflict",
+        kind,
+        holds="hand",
+        proposed="play_on",
+        alternatives=("as_read", "void"),
+        seats=seats,
+        facts=facts,
+        evidence=fact.evidence,
+    )
+
+
+def _among(seats: tuple[int, ...], incident: Incident) -> bool:
+    return set(seats) <= {incident.facts["seat"], *incident.facts["others"]}

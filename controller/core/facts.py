@@ -152,6 +152,21 @@ class ShoeDiffers:
 
 
 @dataclass(frozen=True, slots=True)
+class CardsAstray:
+    """A seat's cards do not lie where they were dealt (I-14). Which cards they are is not told.
+
+    ``what``: one or all of them are read nowhere (``missing``), they lie at another seat or another seat's lie there
+    (``exchanged``), or other cards of the deck lie there (``switched``). ``others`` are the other seats.
+    """
+
+    what: Literal["missing", "exchanged", "switched"]
+    seat: int
+    others: tuple[int, ...] = ()
+    evidence: Sources = ()
+    basis: Basis = "sensor"
+
+
+@dataclass(frozen=True, slots=True)
 class ShoeAgrees:
     """A card that had been told ``missing`` lies there now, or one that was ``unseen`` has left the shoe after all."""
 
@@ -323,6 +338,7 @@ Fact = (
     | Shown
     | CardsNamed
     | ShoeDiffers
+    | CardsAstray
     | ShoeAgrees
     | Exposed
     | SightDiffers

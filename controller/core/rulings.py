@@ -76,7 +76,7 @@ def rule(out: Out, command: Command) -> None:
             turns.declare(out, Declared(kind, incident.facts["seat"], to, basis="attested"))
         elif incident.kind == "payout_differs" and ruling == "stands":
             paying.finished(out, Finished(basis="attested"))
-        elif incident.kind == "card_conflict" and incident.facts["seat"] is not None:
+        elif ruling == "as_read" and incident.facts["seat"] is not None:
             _shown_as_read(out, hand, incident.facts["seat"])
         else:
             dealing.open_street(out, hand)

@@ -9,6 +9,7 @@ from controller.core.facts import (
     Called,
     CardCame,
     CardDoubtful,
+    CardsAstray,
     CardsNamed,
     CountsDiffer,
     Declared,
@@ -141,6 +142,8 @@ class Session:
                 naming.named(out, fact)
             case ShoeDiffers():
                 differing.differs(out, fact)
+            case CardsAstray():
+                differing.astray(out, fact)
             case ShoeAgrees():
                 differing.agrees(out, fact)
             case Exposed():

@@ -165,6 +165,8 @@ def test_between_show_and_reading_a_restart_loses_nothing() -> None:
     flop(table)
     check_down(table)
     table.key("1", "SHOW")
+    assert len(table.all("hand.turned")) == 1
+    assert table.all("hand.tabled") == []
     table.restart()
     table.run(3000)
     assert [one["seat"] for one in table.all("hand.tabled")] == [1]
@@ -200,16 +202,20 @@ def test_a_card_that_is_read_late_ends_the_wait_for_a_person() -> None:
 
 
 def test_a_card_twice_is_found_when_it_lies_open() -> None:
-    table = begun()
+    table = Antennas(unread=True)
+    tags = table.setup.deck.tags
+    assert isinstance(tags, dict)
+    tags["DOUBLE"] = "3c"  # a second one of a card that will lie on the board
+    table.card["Ks"] = "DOUBLE"
+    table.veils["cards0"] = Veil(tags, {"b"})
+    table.open()
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.deal(HOLES)
     flop(table)
     check_down(table)
     table.key("1", "SHOW")
     table.run(1500)
-    tags = table.setup.deck.tags
-    assert isinstance(tags, dict)
-    tags["DOUBLE"] = "3c"  # a second one of a card that lies on the board
-    table.veils["cards0"] = Veil(table.setup.deck.tags, table.lifted[0]["cards0"])
-    table.places["seat:2"] = ["DOUBLE", table.places["seat:2"][1]]
     table.key("2", "SHOW")
     table.run(2500)
     assert "I-11" in table.codes()

@@ -21,6 +21,15 @@ class Cards(Protocol):
     def moved(self, move: Move, at: int, state: State) -> Fact | None:
         """A card came to rest elsewhere: what that says, or nothing where it belongs to no place of the deal."""
 
+    def untold(self, tag: str) -> None:
+        """That this card came somewhere was told to nobody, and it has moved on: it is a card that never came."""
+
+    def own(self, hand: Hand, seat: int) -> frozenset[str]:
+        """The tags, or what stands for them, of all cards that were dealt to a seat; empty where one is not known."""
+
+    def owner(self, hand: Hand, tag: str) -> int | None:
+        """To which seat this card was dealt."""
+
 
 def is_card(setup: Setup, tag: str) -> bool:
     """Whether a tag is that of a card of the deck in play, or stands for one."""
@@ -76,11 +85,27 @@ class ReadCards:
         if first and hand is not None and any(_lies(slot, card, after) for slot in hand.slots):
             return None  # it was taken out of play, still lies there, and is met for the first time since the start
         if hand is not None and any(slot.card == card and not slot.gone for slot in hand.slots):
-            return self._again(hand, card, move, at)
+            return self._again(hand, move, at)
         return came(after, card, self._newest)
 
-    def _again(self, hand: Hand, card: str, move: Move, at: int) -> Fact | None:
-        owner = next((s.seat for s in hand.slots if s.card == card and s.place == "seat" and not s.gone), None)
+    def untold(self, tag: str) -> None:
+        """See ``Cards``: what is on record is known, and nothing else."""
+
+    def own(self, hand: Hand, seat: int) -> frozenset[str]:
+        """See ``Cards``."""
+        tags = [self._tags.get(slot.card) for slot in hand.own(seat) if slot.card is not None]
+        known = frozenset(tag for tag in tags if tag is not None)
+        return known if len(known) == len(hand.own(seat)) else frozenset()
+
+    def owner(self, hand: Hand, tag: str) -> int | None:
+        """See ``Cards``."""
+        card = self._setup.deck.tags.get(tag)
+        if card is None:
+            return None
+        return next((s.seat for s in hand.slots if s.card == card and s.place == "seat" and not s.gone), None)
+
+    def _again(self, hand: Hand, move: Move, at: int) -> Fact | None:
+        owner = self.owner(hand, move.tag)
         if owner is None:
             return None
         tags = {self._tags[slot.card] for slot in hand.own(owner) if slot.card in self._tags}

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from controller.core.facts import (
-    CardCame,
     CountsDiffer,
     Declared,
     Evidence,
@@ -25,6 +24,8 @@ from controller.core.sensing.bets import Bets
 from controller.core.sensing.cards import CARD_PLACES, Cards, ReadCards, is_card
 from controller.core.sensing.counting import after_award, tray_count, value
 from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.lying import Lying
+from controller.core.sensing.newcomers import Newcomers
 from controller.core.sensing.shoe_beside import ShoeBeside
 from controller.core.sensing.spoken import Spoken
 from controller.core.sensing.unread_cards import Turning, UnreadCards
@@ -72,7 +73,9 @@ class RfidTable:
         made = UnreadCards if setup.unread else ReadCards
         self._cards: Cards = made(setup, self._where, self._newest)
         self._turning = Turning(setup, self._where)
+        self._lying = Lying(setup, self._where, self._cards, self._newest)
         self.shoe = ShoeBeside.of(setup)
+        self._newcomers = Newcomers(setup, self._cards, self.shoe)
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
         self._later: list[inorder.Told] = []
@@ -136,7 +139,9 @@ class RfidTable:
                 out.append(replace(fact, stacks=self.stacks()))
             elif isinstance(fact, Finished):
                 self._finish = Attempt(at, fact)
-            elif isinstance(fact, Declared | Shown):
+            elif isinstance(fact, Shown):
+                self._lying.shown(fact, at)
+            elif isinstance(fact, Declared):
                 self._later.append((at, fact))
             else:
                 out.append(fact)
@@ -149,6 +154,7 @@ class RfidTable:
         self._newest[place] = source
         ours = [tag for tag in reading.tags if tag in self._setup.chipset.tags or is_card(self._setup, tag)]
         self._where.inventory(place, ours, at, complete=reading.complete)
+        self._lying.read(place, ours, at, complete=reading.complete)
         return self.tick(at, state)
 
     def _dispute(self, conflict: DeviceConflict) -> None:
@@ -194,7 +200,7 @@ class RfidTable:
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
-        times += [self._where.deadline(), self._turning.deadline(), self._tray_due()]
+        times += [self._where.deadline(), self._turning.deadline(), self._tray_due(), self._lying.deadline()]
         times += [*self._bets.deadlines(), self._again, self.shoe.deadline() if self.shoe is not None else None]
         times += self._spoken.deadlines(self._early)
         if self._finish is not None:
@@ -207,11 +213,8 @@ class RfidTable:
 
     def _moved(self, move: Move, at: int, state: State) -> None:
         if is_card(self._setup, move.tag):
-            fact = self._cards.moved(move, at, state)
-            if isinstance(fact, CardCame) and self.shoe is not None:
-                fact = self.shoe.landed(fact, move.since, state)
-            if fact is not None:
-                self._later.append((move.since, fact))
+            self._lying.moved(move)
+            self._newcomers.moved(move, at, state, self._later)
             return
         self._bets.moved(move, at)
         if "tray" in (move.before, move.after):
@@ -239,9 +242,12 @@ class RfidTable:
             bets.answers(seat, state.hand, at, to)
         ready, moving = bets.at_rest(at)
         cards = self._where.eldest_arrival(self._card_places)
-        waiting = min(moving if cards is None else [*moving, cards], default=None)
+        self._later += self._lying.tick(at, state)
+        shows = self._lying.waits_since()
+        waiting = min([*moving, *(since for since in (cards, shows) if since is not None)], default=None)
         facts: list[Fact] = []
         later, held, until = inorder.sort(self._later, at, state, self._late, self._where, burns=self._burns)
+        later, held, until = self._newcomers.in_turn(later, held, until, at, state.hand)
         facts += self._before_cards(ready, at, state)
         if not self._card_places <= self._where.seen_places:
             bets.unsure(at)

@@ -56,6 +56,21 @@ class UnreadCards:
         self._came[move.tag] = after
         return None if hand is not None and known_here < _dealt(hand, after) else came(after, None, self._newest)
 
+    def untold(self, tag: str) -> None:
+        """See ``Cards``."""
+        self._came.pop(tag, None)
+
+    def own(self, hand: Hand, seat: int) -> frozenset[str]:
+        """See ``Cards``."""
+        names = [name for name, place in self._came.items() if place == f"seat:{seat}"]
+        dealt = len(hand.own(seat))  # what came after those was one too many
+        return frozenset(names[:dealt]) if len(names) >= dealt else frozenset()
+
+    def owner(self, hand: Hand, tag: str) -> int | None:
+        """See ``Cards``."""
+        place = self._came.get(tag, "")
+        return int(place[5:]) if place.startswith("seat:") and tag in self.own(hand, int(place[5:])) else None
+
     def _again(self, hand: Hand | None, dealt_to: str, move: Move, at: int) -> Fact | None:
         if hand is None or not dealt_to.startswith("seat:"):
             return None
