@@ -7,7 +7,7 @@ import pytest
 from controller.core.inputs import Command, HandSeed, Input, Tick, What
 from controller.core.records import Record
 from controller.core.table import Table
-from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased
+from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, TagsSeen
 from tests.felt import WALL, setup, through_json
 from tests.unit.test_rfid_table import Rfid, _started
 
@@ -170,6 +170,110 @@ def test_chips_that_are_swept_after_an_unseen_fold_are_not_taken_back() -> None:
     table.run(4000)
     assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold"), (1, "raise"), (2, "fold")]
     assert not table.all("breach.noted")
+
+
+class Away(Rfid):
+    """A table some of whose readers are away for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.away: set[str] = set()
+
+    def _poll(self) -> None:
+        for device in self.setup.devices:
+            for channel, place in device.places.items() if device.name not in self.away else ():
+                self.reading += 1
+                seen = frozenset(self.places.get(place, []))
+                self.feed(TagsSeen(device.name, self.reading, channel, seen, complete=True))
+
+    def leave(self, device: str) -> None:
+        self.away.add(device)
+        self.feed(DeviceLost(device, 0, "timeout", "p"))
+
+    def back(self, device: str) -> None:
+        self.away.remove(device)
+        self.feed(DeviceUp(device, 1, "reader", "M", "1", "1", "p"))
+
+
+def _away() -> Away:
+    table = Away()
+    table.open()
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.deal({1: "AsAh", 2: "KsKh", 3: "7c2d"})
+    return table
+
+
+LONG = 10_000
+"""Longer than anything waits for a reader, in ms."""
+
+
+@pytest.mark.parametrize("silent", [600, 900, 1150, 1500, 2200, 3500])
+def test_a_raise_that_followed_an_unseen_fold_waits_for_the_reader_of_cards(silent: int) -> None:
+    table = _away()
+    table.leave("cards0")
+    muck(table, ("7c", "2d"))
+    table.bet(1, 1000, 1000, 500, wait=silent)
+    assert table.actions() == []
+    table.back("cards0")
+    table.run(LONG)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold"), (1, "raise")]
+    assert not table.all("breach.noted")
+    assert not table.all("action.refused")
+
+
+@pytest.mark.parametrize("silent", [600, 900, 1150, 1500, 2200, 3500])
+def test_a_fold_that_followed_an_unseen_bet_waits_for_the_reader_of_bets(silent: int) -> None:
+    table = _away()
+    table.leave("bets0")
+    table.put(table.chips("stack:3", 1000, 1000, 1000), "bet:3")
+    muck(table, ("As", "Ah"))
+    table.run(silent)
+    assert table.actions() == []
+    table.back("bets0")
+    table.run(LONG)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "raise"), (1, "fold")]
+    assert not table.all("breach.noted")
+
+
+def test_several_acts_that_came_while_a_reader_was_away_keep_their_turns() -> None:
+    table = _away()
+    table.leave("cards0")
+    muck(table, ("7c", "2d"))
+    table.bet(1, 1000, 1000, 500, wait=1000)
+    table.bet(2, 1000, 1000, wait=1000)
+    table.back("cards0")
+    table.run(LONG)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold"), (1, "raise"), (2, "call")]
+    assert not table.all("breach.noted")
+
+
+def test_a_decision_waits_for_a_reader_that_stays_away_only_so_long() -> None:
+    table = _away()
+    table.leave("cards0")
+    table.bet(1, 500, wait=LONG)
+    assert [data["seat"] for data in table.all("breach.noted")] == [1]
+    assert "I-33" in [data["code"] for data in table.all("incident.opened")]
+
+
+@pytest.mark.parametrize("lost", ["", "stacks0", "keys0"])
+def test_out_of_turn_is_flagged_at_once_where_nothing_can_have_been_missed(lost: str) -> None:
+    table = _away()
+    if lost:
+        table.leave(lost)
+    table.bet(1, 500, wait=FUSE_MS)
+    assert [data["seat"] for data in table.all("breach.noted")] == [1]
+
+
+def test_out_of_turn_is_flagged_when_the_reader_has_told_that_nothing_was_missed() -> None:
+    table = _away()
+    table.leave("cards0")
+    table.bet(1, 500, wait=1500)
+    assert not table.all("breach.noted")
+    table.back("cards0")
+    table.run(FUSE_MS + 500)
+    assert [data["seat"] for data in table.all("breach.noted")] == [1]
+    assert table.actions() == []
 
 
 def test_words_bind_the_chips_that_follow_them_and_not_those_that_lay_there() -> None:

@@ -28,6 +28,7 @@ from controller.core.sensing.lying import Lying
 from controller.core.sensing.newcomers import Newcomers
 from controller.core.sensing.shoe_beside import ShoeBeside
 from controller.core.sensing.spoken import Spoken
+from controller.core.sensing.unheard import Unheard
 from controller.core.sensing.unread_cards import Turning, UnreadCards
 from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
@@ -69,6 +70,7 @@ class RfidTable:
         self._keys: dict[str, Keys] = {}
         self._spoken = Spoken(setup.timing.spoken_ms * MS)
         self._bets = Bets(setup, self._where)
+        self._unheard = Unheard.of(setup)
         self._newest: dict[str, Evidence] = {}
         made = UnreadCards if setup.unread else ReadCards
         self._cards: Cards = made(setup, self._where, self._newest)
@@ -155,6 +157,8 @@ class RfidTable:
         ours = [tag for tag in reading.tags if tag in self._setup.chipset.tags or is_card(self._setup, tag)]
         self._where.inventory(place, ours, at, complete=reading.complete)
         self._lying.read(place, ours, at, complete=reading.complete)
+        if reading.complete:
+            self._unheard.heard(place, at)
         return self.tick(at, state)
 
     def _dispute(self, conflict: DeviceConflict) -> None:
@@ -163,12 +167,16 @@ class RfidTable:
             self._watched[key] for channel in conflict.channels if (key := (conflict.device, channel)) in self._watched
         }
         self._disputed.setdefault(conflict.device, set()).update(places)
-        self._where.forget(places)
+        self._forget(places)
 
     def _gone(self, device: str) -> None:
         if device in self._keys:
             self._keys[device].lost()
-        self._where.forget(place for (name, _), place in self._watched.items() if name == device)
+        self._forget({place for (name, _), place in self._watched.items() if name == device})
+
+    def _forget(self, places: set[str]) -> None:
+        self._where.forget(places)
+        self._unheard.forget(places)
 
     # --- time ------------------------------------------------------------------------------------------------
 
@@ -201,7 +209,8 @@ class RfidTable:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
         times += [self._where.deadline(), self._turning.deadline(), self._tray_due(), self._lying.deadline()]
-        times += [*self._bets.deadlines(), self._again, self.shoe.deadline() if self.shoe is not None else None]
+        times += [*self._bets.deadlines(), self._again, self._unheard.due]
+        times += [self.shoe.deadline() if self.shoe is not None else None]
         times += self._spoken.deadlines(self._early)
         if self._finish is not None:
             times.append(self._finish.since + self._timing.payout_ms * MS)
@@ -254,6 +263,8 @@ class RfidTable:
         for seat in [seat for seat in ready if self._has_to_wait(seat, cards, state)]:
             bets.postpone(seat, at + AGAIN)
             ready.remove(seat)
+        later, unheard = self._unheard.part(later, ready, bets, at, state.hand)
+        held += unheard
         while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
             seat = min(ready, key=lambda one: (bets.since(one), inorder.turn(state.hand, one)), default=0)
             since = min(later[0][0] if later else END, bets.since(seat) if seat else END)
