@@ -9,7 +9,7 @@ COMMANDS = {
     "rehearse": ("simulators.rehearse", "play recorded hands and scenarios, and hold the table to what must come out"),
     "demo": ("simulators.demo", "play a few hands through simulated devices, daemon and broker, as a story"),
     "device": ("simulators.device", "serve one simulated device on a real serial, TCP or USB/IP port"),
-    "accept": ("simulators.golden", "show what has changed in a scenario's events, and accept it with a reason"),
+    "accept": ("simulators.accepting", "show what has changed in a scenario's events, and accept it with a reason"),
     "expand": ("simulators.expand", "the primitive acts of a scenario with their times"),
     "replay": ("simulators.replay", "play a capture's bytes into a daemon"),
     "capture": ("simulators.capture", "make a capture, look into one, open a sealed one"),

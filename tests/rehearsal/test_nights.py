@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulators import coverage, golden, night, trend
+from simulators import accepting, coverage, golden, night, trend
 from simulators.errors import ScriptError
 from simulators.faulted import NEEDED, Faults
 from simulators.faults import KINDS
@@ -32,18 +32,18 @@ def file(tmp_path: Path) -> Path:
 def test_a_stream_is_accepted_with_a_reason_and_then_held_to(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = play(Found(file, "hand"), Ask("virtual"))
     assert (case.outcome, case.lines[0][:36]) == ("failed", "golden: nothing is accepted yet; loo")
-    assert golden.main([str(file)]) == Exit.PRODUCT
+    assert accepting.main([str(file)]) == Exit.PRODUCT
     assert "say with --reason" in capsys.readouterr().out
     assert not (file.parent / "golden").exists()
-    assert golden.main([str(file), "--reason", "the first one"]) == Exit.PASSED
-    assert golden.main([str(file)]) == Exit.PASSED
+    assert accepting.main([str(file), "--reason", "the first one"]) == Exit.PASSED
+    assert accepting.main([str(file)]) == Exit.PASSED
     assert play(Found(file, "hand"), Ask("virtual")).outcome == "passed"
     kept = next((file.parent / "golden").iterdir())
     assert kept.read_text(encoding="utf-8").startswith("# the first one\n")
 
 
 def test_what_differs_is_shown_and_fails_the_case(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    golden.main([str(file), "--reason", "the first one"])
+    accepting.main([str(file), "--reason", "the first one"])
     capsys.readouterr()
     file.write_text(file.read_text("utf-8").replace("number = 3000", "number = 4000").replace("to = 3000", "to = 4000"))
     case = play(Found(file, "hand"), Ask("virtual"))
@@ -53,12 +53,12 @@ def test_what_differs_is_shown_and_fails_the_case(file: Path, capsys: pytest.Cap
 
 def test_a_case_that_fails_is_not_accepted(file: Path) -> None:
     file.write_text(file.read_text("utf-8").replace("1 = 16500", "1 = 16501"))
-    assert golden.main([str(file), "--reason", "no"]) == Exit.PRODUCT
+    assert accepting.main([str(file), "--reason", "no"]) == Exit.PRODUCT
     assert not (file.parent / "golden").exists()
 
 
 def test_no_case_with_a_stream_is_nothing_to_accept(capsys: pytest.CaptureFixture[str]) -> None:
-    assert golden.main([str(HERE / "whole-hand.toml"), "--reason", "no"]) == Exit.NOTHING
+    assert accepting.main([str(HERE / "whole-hand.toml"), "--reason", "no"]) == Exit.NOTHING
     assert "golden" in capsys.readouterr().err
 
 
@@ -87,7 +87,7 @@ def test_times_names_and_hashes_are_masked_and_amounts_are_not() -> None:
 @pytest.mark.slow
 @pytest.mark.wires
 def test_the_play_over_wires_is_that_of_virtual_devices(file: Path) -> None:
-    golden.main([str(file), "--reason", "the first one"])
+    accepting.main([str(file), "--reason", "the first one"])
     case = play(Found(file, "hand"), Ask("wires"))
     assert case.outcome == "passed", case.lines
 
