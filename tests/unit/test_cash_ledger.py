@@ -11,6 +11,7 @@ import pytest
 from backoffice import cli
 from backoffice.reader import read
 from backoffice.sqlite import SqliteStore
+from backoffice.store import Pin
 from backoffice.sums import sums_of
 from controller.contract.envelope import event_id
 from controller.contract.topics import Source
@@ -164,7 +165,9 @@ def test_a_hand_that_does_not_add_up_is_named_and_what_is_open_as_well(tmp_path:
 def test_the_command_tells_each_shift_and_fails_where_it_does_not_add_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    office(tmp_path, day()).close()
+    store = office(tmp_path, day())
+    store.pin(Pin("/felt/zg1/t07", test=False, key=bytes(32)))
+    store.close()
     assert cli.main(["sums", str(tmp_path / "store"), "zg1/t07"]) == 0
     told = capsys.readouterr().out
     assert "shift 1 (close): win by tray 0, rake 70" in told
