@@ -51,7 +51,10 @@ def test_scenarios_without_devices_pass_through_facts(name: str) -> None:
 
 
 @pytest.mark.wires
-@pytest.mark.parametrize("name", ["shoe-unplugged", "broker-stopped", "daemon-killed"])
+@pytest.mark.parametrize(
+    "name",
+    ["shoe-unplugged", *(pytest.param(name, marks=pytest.mark.slow) for name in ("broker-stopped", "daemon-killed"))],
+)
 def test_accidents_over_wires_leave_the_hand_right_and_nothing_lost(name: str) -> None:
     case = play(Found(HERE / f"{name}.toml", name), Ask("wires"))
     assert case.outcome == "passed", case.lines

@@ -41,6 +41,7 @@ def test_a_hundred_hands_from_six_devices(shared: Path) -> None:
     assert needless(cases) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.wires
 @pytest.mark.timeout(300)
 def test_a_hand_over_wires_from_six_devices(shared: Path) -> None:
