@@ -4,7 +4,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +63,10 @@ class WiresStage:
         self._hand = Performed()
         self._open: list[Callable[[], Any]] = []
         self._broker = broker_for(folder)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.close)
             self._begin(plan)
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
     def _begin(self, plan: Plan) -> None:
         self._broker.start()
