@@ -90,7 +90,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.bench
 	@$(BIN)/python -m benchmarks.codecs
 	@$(BIN)/python -m benchmarks.rules
-	@$(BIN)/python -m benchmarks.records
+	@$(BIN)/python -m benchmarks.records $(if $(HANDS),--hands $(HANDS))
 	@$(BIN)/python -m benchmarks.sensing
 	@$(BIN)/python -m benchmarks.group_commit
 	@$(BIN)/python -m benchmarks.latency

@@ -1,7 +1,8 @@
 """Record objects a second: one 6-handed hand of 21 actions to the showdown, beside pokerkit with all its automations.
 
 The same hand on both sides, in the same process and in turns, by processor time. Ours are the records of the rules:
-without encoding, chain and sealing. What the salts and commitments to closed cards cost is told apart.
+without encoding, chain and sealing. What the salts and commitments to closed cards cost is told apart. With
+``--hands FOLDER`` the recorded hands (PHH) of a folder likewise.
 """
 
 import argparse
@@ -9,8 +10,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from pokerkit import Automation, NoLimitTexasHoldem
+from pokerkit import Automation, HandHistory, NoLimitTexasHoldem
 
 from controller.core.cards import commitment, salt
 from controller.core.facts import CardCame, Declared, Fact, Finished, HandAttested, Kind, Shown
@@ -18,6 +20,10 @@ from controller.core.inputs import Command
 from controller.core.rules.profile import Profile, Rake
 from controller.core.session import Session
 from controller.core.setup import Chipset, Deck, Denomination, Limits, Setup
+from simulators.cases import house
+from simulators.plan import of_script
+from simulators.scripts import phh
+from simulators.through.facts import FactsStage, facts_of
 
 SECOND = 1_000_000_000
 HOLES = ["7c2d", "Qd9h", "KsKh", "JcTc", "8c3d", "Ah5h"]
@@ -99,11 +105,50 @@ def medians(runs: list[Callable[[], float]], rounds: int) -> list[float]:
     return [statistics.median(times) for times in zip(*taken, strict=True)]
 
 
+def ours_recorded(path: Path) -> tuple[float, int]:
+    """Seconds and records of one recorded hand, from the shuffle on."""
+    override, rules = house("rs_holdem")
+    script = phh.convert(path, rules.heads_up_small_blind)
+    session = FactsStage(of_script(script, "rs_holdem", override, rules)).session
+    session.seed(bytes(32))
+    told = [fact for act in script.acts for fact in facts_of(act)]
+    start, count = session.out.at, 0
+    began = time.process_time()
+    for at, fact in enumerate(told, 1):
+        count += len(session.apply(fact, start + at * SECOND, at * SECOND))
+    took = time.process_time() - began
+    assert session.state.hands == 1
+    return took, count
+
+
+def theirs_recorded(path: Path) -> float:
+    """Seconds of the same hand at pokerkit."""
+    history = HandHistory.loads(path.read_text(encoding="utf-8"))  # with what its replay of records automates
+    began = time.process_time()
+    for _ in history:
+        pass
+    return time.process_time() - began
+
+
+def recorded(folder: Path) -> None:
+    """Print the sums over all hands of a folder."""
+    files = sorted(folder.rglob("*.phh"))
+    mine = [ours_recorded(path) for path in files]
+    peer = sum(theirs_recorded(path) for path in files)
+    took, count = sum(one for one, _ in mine), sum(records for _, records in mine)
+    print(f"{len(files)} recorded hands   {'us a hand':>12}{'a second':>12}")
+    print(f"{'feltd':<24}{took / len(files) * 1e6:>12.0f}{count / took:>12.0f} records ({count} in all)")
+    print(f"{'pokerkit':<24}{peer / len(files) * 1e6:>12.0f}{len(files) / peer:>12.0f} hands")
+    print(f"feltd is {peer / took:.1f} times as fast")
+
+
 def main() -> int:
     """Print microseconds a hand and the ratio."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--hands", type=Path, metavar="FOLDER", help="recorded hands of no-limit hold'em as well")
+    asked = parser.parse_args()
+    rounds = asked.rounds
     told = facts()
     _, records = ours(told)
     whole, apart, peer = medians([lambda: ours(told)[0], sealing, theirs], rounds)
@@ -113,6 +158,8 @@ def main() -> int:
     print(f"{'  and its commitments':<24}{apart * 1e6:>12.0f}")
     print(f"{'pokerkit':<24}{peer * 1e6:>12.0f}{1 / peer:>12.0f} hands")
     print(f"feltd is {peer / mine:.1f} times as fast")
+    if asked.hands is not None:
+        recorded(asked.hands)
     return 0
 
 
