@@ -45,7 +45,10 @@ class Broker(Protocol):
         """Where it is: ``mqtt://127.0.0.1:PORT``."""
 
     def start(self) -> None:
-        """Start, or start again on the same port. Returns when it takes connections; raises ``RigError``."""
+        """Start, or start again on the same port. Returns when it takes connections; raises ``RigError``.
+
+        Nothing happens when it runs: there is never a second one that nobody ends.
+        """
 
     def stop(self) -> None:
         """End it in order. Nothing happens when it does not run."""
@@ -125,6 +128,8 @@ class MosquittoBroker(_Controlled):
 
     def start(self) -> None:
         """See ``Broker.start``."""
+        if self._process is not None and self._process.poll() is None:
+            return
         config = self._folder / "mosquitto.conf"
         config.write_text(self._config.format(host=HOST, port=self.port), encoding="utf-8")
         with self.log.open("ab") as log:
