@@ -298,7 +298,12 @@ def _driver(file: str, key: str, name: str, device: DeviceFile) -> Iterator[Faul
         yield Fault(file, f"{key}.driver", f'"{device.driver}"', remedy)
         return
     try:
-        catalog.make(device.driver, name, expect=device.expect, options=device.options)
+        made = catalog.make(device.driver, name, expect=device.expect, options=device.options)
+        known = getattr(made, "channels", ())  # a package's driver need not say
+        for channel, place in device.channels.items() if known else ():
+            if channel not in known:
+                remedy = f"{device.driver} reads no channel {channel} with these options, only {', '.join(known)}"
+                yield Fault(file, f"{key}.channels.{channel}", f'"{place}"', f"{remedy}: name it in options.antennas")
     except ConfigError as error:
         for fault in (error, *error.also):
             option = fault.name.removeprefix(f"{name}.")

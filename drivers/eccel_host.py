@@ -87,6 +87,7 @@ class EccelHost(Framed[Frame]):
         settle = given.milliseconds("settle_ms", 1000)
         repeat = given.milliseconds("repeat_ms", 5000)
         given.finish()
+        self.channels = tuple(map(str, self._antennas)) or ("0",)
         self._sightings = Sightings(window, ["0"])
         self._teller = Teller(settle, repeat)
         self._stage = _Stage.OFF

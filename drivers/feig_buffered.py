@@ -101,7 +101,8 @@ class FeigBuffered(Framed[Response]):
         antennas = given.numbers("antennas", 1, 8)
         self._bits = given.flag("antenna_bits", False)
         given.finish()
-        self._sightings = Sightings(window, [str(number) for number in antennas] or ["0"])
+        self.channels = tuple(map(str, antennas)) or ("0",)
+        self._sightings = Sightings(window, self.channels)
         self._per_antenna = bool(antennas)
         self._teller = Teller(settle, repeat)
         self._stage = _Stage.OFF

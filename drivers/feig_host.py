@@ -122,6 +122,8 @@ class FeigHost(Framed[Response]):
         if self._outputs and not self._antennas:
             given.fault("outputs", list(self._outputs), "name the antennas behind which the multiplexers are")
         given.finish()
+        fields = [antenna + ANTENNAS * (out - 1) for out in self._outputs or (1,) for antenna in self._antennas]
+        self.channels = tuple(map(str, fields)) or ("0",)
         self._stage = _Stage.OFF
         self._next_poll = 0
         self._version = SoftwareVersion(0, 0, 0, 0, 0, 0)
@@ -314,15 +316,13 @@ class FeigHost(Framed[Response]):
         if not self._antennas:
             self._tell_channel("0", frozenset(self._found), complete, now)
             return
-        fields: dict[int, set[str]] = {
-            antenna + ANTENNAS * (output - 1): set() for output in self._outputs or (1,) for antenna in self._antennas
-        }
+        fields: dict[str, set[str]] = {channel: set() for channel in self.channels}
         for tag, seen in self._found.items():
             for number in seen:
-                if number in fields:
-                    fields[number].add(tag)
-        for number, tags in fields.items():
-            self._tell_channel(str(number), frozenset(tags), complete, now)
+                if (channel := str(number)) in fields:
+                    fields[channel].add(tag)
+        for channel, tags in fields.items():
+            self._tell_channel(channel, frozenset(tags), complete, now)
 
     def _tell_channel(self, channel: str, tags: frozenset[str], complete: bool, now: int) -> None:
         if self._teller.worth(channel, (tags, complete), now):

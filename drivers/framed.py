@@ -61,8 +61,7 @@ class Framed(Host, ABC, Generic[F]):
 
     def tick(self, now: int) -> Step:
         """Give up an unfinished frame, and what is overdue."""
-        if self._framer.pending and now >= self._last_byte + self._gap:
-            self._take_all(self._framer.flush(), now)
+        self._flush(now)
         if self._due is not None and now >= self._due:
             self._overdue(now)
         return self._end(now)
@@ -76,6 +75,11 @@ class Framed(Host, ABC, Generic[F]):
         """Most devices are quiet when nobody asks."""
         self._switch_off()
         return self._end(now)
+
+    def _flush(self, now: int) -> None:
+        """Give up a frame of which nothing more has come, and hear what good ones stand behind its beginning."""
+        if self._framer.pending and now >= self._last_byte + self._gap:
+            self._take_all(self._framer.flush(), now)
 
     def _take_all(self, frames: Iterable[F], now: int) -> None:
         for frame in frames:

@@ -31,6 +31,8 @@ class Host:
         self.device = device
         self.path = path
         self.expect = dict(expect or {})
+        self.channels: tuple[str, ...] = ()
+        """The channels that it can speak on; empty where any number may be one (regions of a camera)."""
         for name, value in self.expect.items():
             if name not in IDENTITY:
                 raise ConfigError(f"{device}.expect.{name}", value, f"expect one of {', '.join(IDENTITY)}")

@@ -77,7 +77,8 @@ class KeptHost(Framed[F]):
         return super().stop(now)
 
     def tick(self, now: int) -> Step:
-        """As for every device; and what is missing is asked for again."""
+        """As for every device; and what is missing is asked for again, unless it was in a frame left unfinished."""
+        self._flush(now)
         if self._resend_at is not None and now >= self._resend_at:
             self._ask_again(now)
         return super().tick(now)

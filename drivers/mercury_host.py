@@ -101,7 +101,8 @@ class MercuryHost(Framed[Response]):
             self._setup.append(Request(Opcode.SET_POWER, power.to_bytes(2, "big")))
         self._setup += [Request(Opcode.SET_OPTION, NO_FILTER), Request(Opcode.CONTINUOUS, RUN)]
         self._per_antenna = bool(antennas)
-        self._sightings = Sightings(window, [str(number) for number in antennas] or ["0"])
+        self.channels = tuple(map(str, antennas)) or ("0",)
+        self._sightings = Sightings(window, self.channels)
         self._trouble_over = window
         self._teller = Teller(settle, repeat)
         self._stage = _Stage.OFF

@@ -30,18 +30,22 @@ def loaded_shoe(**given: Any) -> SmartShoe:
     return shoe
 
 
-def antenna_reader(*, reads: Mapping[str, Any] | None = None, **given: Any) -> FeigReader:
-    """A reader. ``reads`` are the arguments of ``ReadRate``; without them every tag is read every time."""
-    return FeigReader(hearing=None if reads is None else ReadRate(**reads), **given)
+def hearing(make: Callable[..., Device]) -> Callable[..., Device]:
+    """A reader of that make. ``reads`` are the arguments of ``ReadRate``; without them every tag is read every time."""
+
+    def made(*, reads: Mapping[str, Any] | None = None, **given: Any) -> Device:
+        return make(hearing=None if reads is None else ReadRate(**reads), **given)
+
+    return made
 
 
 MODELS: Mapping[str, Callable[..., Device]] = MappingProxyType(
     {
         "shoe": loaded_shoe,
         "keypad": Keypad,
-        "feig": antenna_reader,
-        "eccel": PepperReader,
-        "mercury": MercuryModule,
+        "feig": hearing(FeigReader),
+        "eccel": hearing(PepperReader),
+        "mercury": hearing(MercuryModule),
         "camera": SmartCamera,
     }
 )

@@ -24,15 +24,12 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from simulators import gestures
 from simulators.errors import RigError
 from simulators.faults import LinkFaults
-from simulators.gestures import Answer, Args, Disturbance, antenna_reader, loaded_shoe, perform
-from simulators.hardware.camera import SmartCamera
+from simulators.gestures import Answer, Args, Disturbance, perform
 from simulators.hardware.device import Device
-from simulators.hardware.eccel import PepperReader
 from simulators.hardware.feig_buffered import FeigBufferedReader
-from simulators.hardware.keypad import Keypad
-from simulators.hardware.mercury import MercuryModule
 from simulators.ports import BulkPort, KeyboardPort, Port, UsbIdentity, make_pty
 from simulators.realports import SerialPort, TcpPort
 from simulators.recording import Recording
@@ -43,13 +40,11 @@ LONGEST_LINE = 1 << 20
 LONGEST_SOCKET_PATH = 107
 
 MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
-    "shoe": (loaded_shoe, "bulk"),
-    "keypad": (Keypad, "keyboard"),
-    "feig": (antenna_reader, "pty"),
+    **{name: (make, "pty") for name, make in gestures.MODELS.items()},
+    "shoe": (gestures.MODELS["shoe"], "bulk"),
+    "keypad": (gestures.MODELS["keypad"], "keyboard"),
+    "camera": (gestures.MODELS["camera"], "bulk"),
     "feig-buffered": (FeigBufferedReader, "pty"),
-    "eccel": (PepperReader, "pty"),
-    "mercury": (MercuryModule, "pty"),
-    "camera": (SmartCamera, "bulk"),
     "recording": (Recording, "pty"),
 }
 """Driver name to the simulated device and the link it has unless the spec says otherwise."""

@@ -156,8 +156,9 @@ def in_the_field(table: Layout, seed: str, dead: Sequence[str]) -> Layout:
     """The same table with antennas that read as they do in the field."""
     devices = []
     for device in table.devices:
-        if device.driver == "feig":
-            spread = [int(channel) for channel, place in device.places.items() if place in SPREAD]
+        if device.kind == "reader":
+            # One antenna alone is channel 0 to the driver and antenna 1 to the reader.
+            spread = [max(1, int(channel)) for channel, place in device.places.items() if place in SPREAD]
             reads = {"seed": f"{seed}/{device.name}", "spread": spread, "dead": list(dead)}
             device = replace(device, model=MappingProxyType({**device.model, "reads": reads}))  # noqa: PLW2901
         devices.append(device)

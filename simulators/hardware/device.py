@@ -1,6 +1,10 @@
 """What every simulated device offers. Sans IO, like the drivers' conversations: the rig moves the bytes."""
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, runtime_checkable
+
+Hearing = Callable[[int, Sequence[str]], Iterable[str]]
+"""Which tags of one field (its antenna, its tags from the antenna upwards) are heard by one inventory."""
 
 
 class Device(Protocol):

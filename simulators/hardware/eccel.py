@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from drivers.eccel import Command, Tag, done, encode_name, event, failed, framer
 from drivers.options import MS
+from simulators.hardware.device import Hearing
 
 RF_ERROR = 0x0020
 """Error of a command that could not talk to a tag."""
@@ -17,13 +18,23 @@ class PepperReader:
     """The reader with the tags that lie in its fields.
 
     While it polls it names every tag of the chosen antenna once in ``emit_ms``. Polling and the chosen antenna
-    are forgotten when it restarts; it does not say that it has.
+    are forgotten when it restarts; it does not say that it has. A count of tags is an inventory: who is asked for
+    by number afterwards was heard by it. ``hearing`` is how well; without it, all are, every time.
     """
 
-    def __init__(self, name: str = "PEPPER-01", *, firmware: str = "2.56", emit_ms: int = 200) -> None:
+    def __init__(
+        self,
+        name: str = "PEPPER-01",
+        *,
+        firmware: str = "2.56",
+        emit_ms: int = 200,
+        hearing: Hearing | None = None,
+    ) -> None:
         self._name = name
         self._firmware = firmware
         self._emit = emit_ms * MS
+        self._hearing = hearing
+        self._counted: list[str] | None = None
         self._fields: dict[int, dict[str, None]] = {}
         self._framer = framer()
         self._antenna = 1
@@ -53,6 +64,7 @@ class PepperReader:
     def reset(self) -> None:
         """It restarts by itself, without a word."""
         self._antenna = 1
+        self._counted = None
         self._polling = False
         self._framer.reset()
 
@@ -67,7 +79,7 @@ class PepperReader:
         if not self._polling or now < self._next:
             return []
         self._next = now + self._emit
-        return [event(Tag(bytes.fromhex(tag))) for tag in self._fields.get(self._antenna, {})]
+        return [event(Tag(bytes.fromhex(tag))) for tag in self._listen()]
 
     def deadline(self) -> int | None:
         """The next time it names what it sees."""
@@ -78,8 +90,20 @@ class PepperReader:
         del now
         self.reset()
 
+    def _listen(self) -> list[str]:
+        """The tags of the chosen antenna that one inventory hears."""
+        field = tuple(self._fields.get(self._antenna, {}))
+        return list(field if self._hearing is None or not field else self._hearing(self._antenna, field))
+
+    def _uid(self, number: int) -> bytes:
+        """A tag by its number in the last count; who has left since is not there."""
+        lying = self._fields.get(self._antenna, {})
+        seen = [tag for tag in (self._listen() if self._counted is None else self._counted) if tag in lying]
+        if number >= len(seen[:MOST_TAGS]):
+            return failed(Command.GET_UID, UNKNOWN)
+        return done(Command.GET_UID, Tag(bytes.fromhex(seen[number])).encode())
+
     def _obey(self, code: int, data: bytes, now: int) -> bytes:
-        seen = list(self._fields.get(self._antenna, {}))[:MOST_TAGS]
         match code:
             case Command.PING:
                 return done(code)
@@ -91,13 +115,14 @@ class PepperReader:
                 self._polling, self._next = bool(data[0]), now
                 return done(code)
             case Command.ANTENNA if len(data) == 1 and 1 <= data[0] <= 8:
-                self._antenna = data[0]
+                self._antenna, self._counted = data[0], None
                 return done(code)
             case Command.TAG_COUNT | Command.GET_UID if self._troubles:
                 return failed(code, self._troubles.popleft())
             case Command.TAG_COUNT:
-                return done(code, bytes((len(seen),)))
-            case Command.GET_UID if len(data) == 1 and data[0] < len(seen):
-                return done(code, Tag(bytes.fromhex(seen[data[0]])).encode())
+                self._counted = self._listen()
+                return done(code, bytes((min(MOST_TAGS, len(self._counted)),)))
+            case Command.GET_UID if len(data) == 1:
+                return self._uid(data[0])
             case _:
                 return failed(code, UNKNOWN)

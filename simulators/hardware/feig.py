@@ -1,7 +1,7 @@
 """A FEIG OBID reader in host mode, from its own side of the wire."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
 from drivers.feig import (
@@ -21,13 +21,10 @@ from drivers.feig import (
     request_framer,
 )
 from drivers.options import MS
+from simulators.hardware.device import Hearing
 
 SILENCE = 12 * MS
 """Longest gap inside a frame that the reader waits for."""
-
-
-Hearing = Callable[[int, Sequence[str]], Iterable[str]]
-"""Which tags of one field (its antenna, its tags from the antenna upwards) are heard by one inventory."""
 
 
 @lru_cache(maxsize=16384)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from drivers.mercury import HALT, NO_FILTER, RUN, Opcode, Request, Response, Status, TagRead, Version, request_framer
 from drivers.options import MS
+from simulators.hardware.device import Hearing
 
 KEEPALIVE = 1000 * MS
 _VERSION = bytes.fromhex("0710230001000003201410070107020900000010")
@@ -16,13 +17,15 @@ class MercuryModule:
 
     While it reads continuously it is deaf to all but the order to stop. ``baud`` is the line speed at which it
     hears; a host that sends at another one (``line``) sends it noise. With the read filter on, as after power-up,
-    it tells each tag once only. Its power-up is told unasked.
+    it tells each tag once only. Its power-up is told unasked. ``hearing`` is how well one round hears the tags;
+    without it, all are heard in every round.
     """
 
-    def __init__(self, *, baud: int = 115_200, round_ms: int = 250) -> None:
+    def __init__(self, *, baud: int = 115_200, round_ms: int = 250, hearing: Hearing | None = None) -> None:
         self.baud = baud
         self.line = baud
         self._round = round_ms * MS
+        self._hearing = hearing
         self._fields: dict[int, dict[str, None]] = {}
         self._framer = request_framer()
         self._filter = True
@@ -132,7 +135,8 @@ class MercuryModule:
     def _listen(self, now: int) -> list[TagRead]:
         heard: list[TagRead] = []
         for antenna in self._antennas:
-            for tag in self._fields.get(antenna, {}):
+            field = tuple(self._fields.get(antenna, {}))
+            for tag in field if self._hearing is None or not field else self._hearing(antenna, field):
                 if self._filter and tag in self._filtered:
                     continue
                 self._filtered.add(tag)

@@ -1,11 +1,12 @@
 """A table of six devices of six makes: antennas of two of them, a tray of a third, a shoe, a camera, a keypad."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from simulators.layout import six_table
+from simulators.layout import in_the_field, six_table
 from simulators.rehearse import Ask, Found, find, main, run
 from simulators.through.wires import bodies_after
 from simulators.verdict import Exit
@@ -23,6 +24,21 @@ def test_hands_are_understood_from_six_devices(shared: Path) -> None:
     cases = run(hands(shared, 14)[10:], SIX, quiet=True)
     assert all_of(cases) == {"passed": 4}, said(cases)
     assert needless(cases) == 0
+
+
+def test_antennas_of_all_makes_miss_tags_and_the_results_are_the_same(shared: Path) -> None:
+    cases = run(hands(shared, 14)[11:], replace(SIX, reads="field"), quiet=True)
+    assert all_of(cases) == {"passed": 3}, said(cases)
+    assert needless(cases) == 0
+
+
+def test_in_the_field_every_make_of_reader_has_a_read_rate() -> None:
+    table = in_the_field(six_table(6), "seed", ["E00400000000000A"])
+    readers = [device for device in table.devices if device.kind == "reader"]
+    assert {device.driver for device in readers} == {"feig", "eccel", "mercury"}
+    assert all(device.model["reads"]["dead"] == ["E00400000000000A"] for device in readers)
+    tray = next(device for device in readers if device.driver == "mercury")
+    assert tray.model["reads"]["spread"] == [1]
 
 
 def test_no_place_is_read_by_two_of_them_but_for_the_camera() -> None:

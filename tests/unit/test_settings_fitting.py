@@ -53,6 +53,27 @@ def test_a_device_watches_what_its_kind_can_see(tmp_path: Path, driver: str, uri
 
 
 @pytest.mark.parametrize(
+    ("driver", "options", "channels", "wrong", "said"),
+    [
+        ("feig", "antennas = [1, 2]", '"1" = "bet:1", "9" = "bet:2"', "9", "only 1, 2"),
+        ("feig", "antennas = [1], outputs = [1, 2]", '"9" = "bet:1", "2" = "bet:2"', "2", "only 1, 9"),
+        ("feig", "", '"0" = "tray", "1" = "pot"', "1", "only 0"),
+        ("feig-buffered", "antennas = [3]", '"3" = "tray", "0" = "pot"', "0", "only 3"),
+        ("eccel", "antennas = [1, 2]", '"1" = "bet:1", "3" = "bet:2"', "3", "only 1, 2"),
+        ("mercury", "", '"0" = "tray", "2" = "pot"', "2", "only 0"),
+    ],
+)
+def test_a_channel_is_one_that_the_driver_reads(
+    config: Path, driver: str, options: str, channels: str, wrong: str, said: str
+) -> None:
+    head = f'\n[devices.one]\ndriver = "{driver}"\nuri = "serial:///dev/a"\n'
+    more = f"{head}channels = {{ {channels} }}\noptions = {{ {options} }}\n"
+    found = faults(config, more)
+    assert [key for key in found if key.startswith("devices.one")] == [f"devices.one.channels.{wrong}"]
+    assert said in found[f"devices.one.channels.{wrong}"].remedy
+
+
+@pytest.mark.parametrize(
     ("written", "shown"),
     [("99999999999999999999", "99999999999999999999"), ("-9007199254740993", "-9007199254740993"), ("inf", "inf")],
 )

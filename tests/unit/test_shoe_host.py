@@ -105,6 +105,26 @@ def test_a_storm_of_missing_cards_asks_once_in_a_while() -> None:
     assert _cards(wire) == DECK[:20]
 
 
+def test_a_missing_card_behind_an_unfinished_frame_is_heard_before_it_is_asked_for_again() -> None:
+    host = ShoeHost("shoe0", options={"resend_ms": 250, "gap_ms": 50})
+    device = SmartShoe()
+    device.load(DECK)
+    for frame in host.start(0).send:
+        for answer in device.feed(frame, 0):
+            host.feed(answer, 0)
+    device.slide(0)
+    (first,) = device.poll(0)
+    device.slide(0)
+    (second,) = device.poll(0)
+    resend = Frame(Kind.RESEND, sequence=1).encode()
+    assert host.feed(second, 10 * MS).send == (resend,)
+    begun = Frame(Kind.CARD, bytes(200), 9).encode()[:11]
+    assert host.feed(begun + first, 200 * MS).readings == ()
+    step = host.tick(260 * MS)
+    assert [reading.card for reading in step.readings if isinstance(reading, CardSeen)] == ["As", "Ks"]
+    assert resend not in step.send
+
+
 def test_cards_drawn_while_the_link_was_down_come_after_it() -> None:
     wire, device = _wire()
     wire.open()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from drivers.options import MS
 from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen
 from simulators.errors import RigError
-from simulators.gestures import FILLER, loaded_shoe
+from simulators.gestures import FILLER, MODELS, loaded_shoe
 from simulators.hardware.feig import FeigReader
 from simulators.hardware.keypad import Keypad
 from simulators.hardware.mercury import MercuryModule
@@ -186,3 +186,26 @@ def test_a_module_at_a_speed_that_nobody_tries_stays_deaf() -> None:
     readings = run(wire, 0, 60 * SECOND)
     assert not wire.up
     assert [each.cause for each in readings if isinstance(each, DeviceLost)] == ["timeout"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "options", "channel"),
+    [("eccel", {"antennas": [1, 2]}, "2"), ("eccel", {}, "0"), ("mercury", {}, "0"), ("feig", {"antennas": [2]}, "2")],
+)
+def test_a_reader_of_any_make_reads_as_well_as_it_hears(driver: str, options: dict[str, object], channel: str) -> None:
+    """A dead tag is never heard, and one that is missed now and then has not gone for it."""
+    lying = [f"E0040000000000{number:02X}" for number in range(12)]
+    reads = {"seed": driver, "dead": lying[:1]}
+    wire = VirtualWire("r0", driver, MODELS[driver](reads=reads), options=options)
+    run(wire, 0, SECOND)
+    wire.perform("put", SECOND, tags=lying, channel=int(channel))
+    told = [one for one in run(wire, SECOND, 90 * SECOND) if isinstance(one, TagsSeen) and one.channel == channel]
+    heard = frozenset[str]().union(*(one.tags for one in told))
+    assert heard == frozenset(lying[1:])
+    whole = [one for one in told if one.complete and one.tags]
+    assert any(one.tags == heard for one in whole)
+    missed = [one for one in whole[len(whole) // 2 :] if one.tags != heard]
+    assert bool(missed) is (driver == "feig" or channel == "2")  # they tell what one inventory heard; others wait
+    wire.perform("take", 90 * SECOND, tags=lying, channel=int(channel))
+    gone = [one for one in run(wire, 90 * SECOND, 99 * SECOND) if isinstance(one, TagsSeen) and one.channel == channel]
+    assert gone[-1].tags == frozenset()
