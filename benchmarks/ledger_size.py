@@ -1,6 +1,8 @@
 """Measures whether a ledger slows down as it grows: appending, opening, and the start of the daemon.
 
-``python -m benchmarks.ledger_size [--rows 1000000]``. Numbers are printed, never asserted.
+``python -m benchmarks.ledger_size [--rows 1000000] [--session 200000]``: a session that has just begun in a file of so
+many rows; or one session that is so many rows long, started twice: the first start has all of it to read, the second
+what came after the state that the first has kept. Numbers are printed, never asserted.
 """
 
 import argparse
@@ -108,6 +110,19 @@ def measure(folder: Path, source: Iterator[Record]) -> dict[str, float]:
     }
 
 
+def long_session(folder: Path, rows: int, source: Iterator[Record]) -> None:
+    """One line for each of two starts in one open session."""
+    with opened(folder) as ledger:
+        ledger.append(shift(folder), time.time_ns())
+        while ledger.row < rows:
+            ledger.append([next(source) for _ in range(min(BATCH, rows - ledger.row))], time.time_ns())
+        outbox = Outbox(ledger.path)
+        outbox.mark_acked(range(1, ledger.row))
+        outbox.close()
+    for start in ("first", "second"):
+        print(f"{rows:>9} rows of one session, {start} start: ready after {daemon_ready(folder):.0f} ms", flush=True)
+
+
 def daemon_ready(folder: Path) -> float:
     """How long the daemon takes from its start to READY, by its own word."""
     config = folder / "table.toml"
@@ -127,6 +142,7 @@ def main() -> int:
     """Print a line for each size."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger_size", description=__doc__)
     parser.add_argument("--rows", type=int, default=STEPS[-1], help="how far it grows")
+    parser.add_argument("--session", type=int, default=0, help="one session of so many rows instead")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="felt-size-") as name:
         folder = Path(name)
@@ -134,6 +150,9 @@ def main() -> int:
         (folder / "table.toml").write_text(CONFIG.format(folder=folder, chips=chips), encoding="utf-8")
         create_signing_key(folder / "signing-key", folder / "signing.pub", test=True)
         source = records()
+        if options.session:
+            long_session(folder, options.session, source)
+            return 0
         for step in [*(step for step in STEPS if step < options.rows), options.rows]:
             grow(folder, step, source)
             found = measure(folder, source)

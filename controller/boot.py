@@ -79,7 +79,7 @@ class Before:
 
     @classmethod
     def read(cls, records: Sequence[Record], tail: Sequence[bytes]) -> "Before":
-        """``records`` since the last opening, ``tail`` the last bodies of the ledger."""
+        """``records``: those that a hand under way is among; ``tail``: the last bodies of the ledger."""
         hand = None
         for record in records:
             if record.type == "hand.started":
@@ -97,19 +97,12 @@ class Before:
         )
 
 
-def same_rules(settings: Settings, records: Sequence[Record]) -> None:
+def same_rules(settings: Settings, opened: Record) -> None:
     """Whether an open table can be played on under these settings: rules, chips and seats change between sessions only.
 
-    ``records`` since the last opening. Raises ``LocalError`` with the first thing that differs; nothing has changed.
+    ``opened``: the ``table.opened`` of its session. Raises ``LocalError`` with the first thing that differs; nothing
+    has changed.
     """
-    opened: Record | None = None
-    for record in records:
-        if record.type == "table.opened":
-            opened = record
-        elif record.type == "table.closed":
-            opened = None
-    if opened is None:
-        return
     setup, was = settings.setup, opened.data
     chips = [{"id": d.id, "class": d.kind, "value": d.value} for d in setup.chipset.denominations]
     held: list[tuple[str, object, object]] = [

@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
+from controller.core import image
 from controller.core.errors import BadCommand
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick, What
 from controller.core.records import Record
@@ -24,7 +25,7 @@ from controller.core.setup import Setup
 from controller.core.table import Table
 from controller.errors import FeltError
 from controller.inbox import Ask, Inbox, Item, Order, Outcome, Stop
-from controller.ledger.errors import AppendFailed, NotWritable
+from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.store import MOST_TOGETHER, Ledger
 from controller.runtime.clock import Clock
 from drivers.readings import CardSighted, DeviceLost, DeviceUp, Reading, TagsSeen
@@ -34,6 +35,9 @@ LONGEST_WAIT_S = 0.5
 
 LONGEST_TOGETHER_S = 0.005
 """How long the first of some inputs waits, at most, until those that wait behind it are fed as well."""
+
+KEEP_EVERY = 5_000
+"""After so many rows the state is kept, at the next end of a hand."""
 
 log = structlog.get_logger()
 
@@ -96,6 +100,7 @@ class CoreThread:
         self._seed = seed
         self._listener = listener
         self._no = 0
+        self._keep_at = KEEP_EVERY
         self._group: list[_Fed] = []
         """What was fed since the last commit."""
         self._devices: Mapping[str, Acknowledge] = {}
@@ -111,9 +116,17 @@ class CoreThread:
 
     # ------------------------------------------------------------ before the thread runs
 
-    def restore(self, records: Iterable[Record]) -> None:
-        """Begin from what the ledger holds."""
-        self._table = Table.restore(self._setup, records)
+    def restore(self, records: Iterable[Record], state: Any | None = None) -> None:
+        """Begin from what the ledger holds: its records, on top of a ``state`` that was kept between two hands."""
+        self._table = Table.restore(self._setup, records, state)
+
+    def is_open(self) -> bool:
+        """Whether a session of the table is open by the records."""
+        return self._table.session.state.session is not None
+
+    def staff(self) -> dict[str, str]:
+        """Who is logged in by the records: person -> role."""
+        return dict(self._table.session.state.staff)
 
     def begin(self, notices: Iterable[Notice]) -> None:
         """Feed what the shell has to say first. Raises ``AppendFailed``."""
@@ -174,6 +187,7 @@ class CoreThread:
         while True:
             if isinstance(item, Stop):
                 self._play(Notice("daemon.stopped", {"reason": item.reason}))
+                self._keep_state()
                 return False
             self._take(item)
             due = self._table.deadline()
@@ -189,7 +203,19 @@ class CoreThread:
             self._play(Notice("queue.overflowed", {"device": device}))
         if self._ledger.sign_due(self._clock.now(), self._clock.wall()):
             self._wake()
+        self._keep_state()
         return True
+
+    def _keep_state(self) -> None:
+        """Between two hands, once in many rows: a restart then reads only what came after."""
+        state = self._table.session.state
+        if self._ledger.row < self._keep_at or state.play is not None:
+            return
+        self._keep_at = self._ledger.row + KEEP_EVERY
+        try:
+            self._ledger.keep_image(image.form(self._setup), image.of(state))
+        except LedgerError as error:
+            log.warning("the state could not be kept: a restart reads more records", error=str(error))
 
     def _patience(self) -> float:
         due = self._table.deadline()
@@ -329,7 +355,8 @@ class CoreThread:
 
     def _start_over(self) -> None:
         """The table as the ledger has it, and the last word of every device and place on top."""
-        self._table = Table.restore(self._setup, self._ledger.restore_rows())
+        kept = self._ledger.beginning(image.form(self._setup))
+        self._table = Table.restore(self._setup, kept.records, kept.image)
         if self._listener:
             self._listener.restored(self._ledger.row, self._clock.now())
         self._seed_ahead()

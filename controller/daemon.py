@@ -24,11 +24,12 @@ from controller.access import MOST_NAMES, Access
 from controller.capture import starting
 from controller.capture.recorder import Recorder
 from controller.capture.starting import CaptureTo
-from controller.commands import CommandSocket, Desk, follow_staff
+from controller.commands import CommandSocket, Desk
 from controller.contract.envelope import time_text
 from controller.contract.following import Report
 from controller.contract.state import description_body
 from controller.contract.topics import Source, Topics
+from controller.core import image
 from controller.core.inputs import Notice
 from controller.corethread import CoreThread
 from controller.delivery.mqtt import MqttPublisher, MqttSettings, broker_address
@@ -164,19 +165,18 @@ class Daemon:
 
     def _recover(self, core: CoreThread, ledger: Ledger) -> dict[str, str]:
         """Rebuild the table and say what happened. Returns who is logged in."""
-        records = list(ledger.restore_rows())
-        boot.same_rules(self._settings, records)
+        kept = ledger.beginning(image.form(self._settings.setup))
+        records = list(kept.records)
+        core.restore(records, kept.image)
+        if core.is_open() and kept.opened is not None:
+            boot.same_rules(self._settings, kept.opened)
         before = boot.Before.read(records, ledger.last_said(64))
-        core.restore(records)
         said = boot.notices(self._settings, before, self._clock.wall())
         if faults := ledger.check_tail():
             log.error("the end of the ledger is not what was written", faults=len(faults), first=str(faults[0]))
             said.append(Notice("ledger.fault", fault_data(faults)))
         core.begin(said)
-        staff: dict[str, str] = {}
-        for record in records:
-            follow_staff(staff, record)
-        return staff
+        return core.staff()
 
     def _supervisor(
         self,

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Self
 
+from controller.core import image
 from controller.core.cards import DECK
 from controller.core.facts import Called, CardCame, Declared, Fact, Finished, HandAttested, Shown
 from controller.core.inputs import Command
@@ -177,6 +178,14 @@ class Felt:
 def _cards(text: str) -> list[str]:
     compact = text.replace(" ", "")
     return [compact[i : i + 2] for i in range(0, len(compact), 2)]
+
+
+def restores(session: Session, records: Sequence[Record]) -> None:
+    """Records alone rebuild the state, and between two hands so does what is kept of it."""
+    assert Session.restore(session.setup, through_json(records)).state == session.state
+    if session.state.play is None:
+        kept = json.loads(json.dumps(image.of(session.state)))
+        assert Session.restore(session.setup, [], kept).state == session.state
 
 
 def through_json(records: Sequence[Record]) -> list[Record]:

@@ -60,9 +60,10 @@ def verify_capture(ledger: Path, capture: Path, auditor: X25519PrivateKey | None
     with closing(database.connect_read_only(ledger)) as connection:
         try:
             name = database.meta(connection)["ledger"]
-            earlier = list(restoring.before(ledger, connection))
+            before = restoring.earlier(ledger, connection, device=b"", form="")  # records only: no state is kept so
         except sqlite3.Error as error:
             raise database.unusable(ledger, error) from error
+    earlier = [] if before is None else list(before.records)
     rows = list(read_records(ledger, auditor=auditor))
     replayed = Replayed()
     run: _Run | None = None

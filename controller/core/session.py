@@ -1,6 +1,7 @@
 """The rules' door: facts and commands in, records out. A refusal changes nothing but what is on record."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from controller.core import commands, differing, incidents, said, system
 from controller.core.evolve import evolve
@@ -30,6 +31,7 @@ from controller.core.facts import (
     Undone,
 )
 from controller.core.floor import drawing
+from controller.core.image import state_of
 from controller.core.inputs import Command
 from controller.core.out import Out
 from controller.core.records import Record
@@ -67,9 +69,15 @@ class Session:
         """The cards of a draw that is not complete: after a restart it begins anew."""
 
     @classmethod
-    def restore(cls, setup: Setup, records: Iterable[Record]) -> "Session":
-        """Rebuild the state from records alone, with their secrets."""
+    def restore(cls, setup: Setup, records: Iterable[Record], image: Any | None = None) -> "Session":
+        """Rebuild the state from records alone, with their secrets.
+
+        ``image``: the state that the records before these led to. Raises ``ValueError`` for one of another program.
+        """
         session = cls(setup)
+        if image is not None:
+            session.state = state_of(image)
+            session.out = Out(setup, session.state)
         for record in records:
             evolve(session.state, record)
         return session

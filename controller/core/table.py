@@ -79,10 +79,13 @@ class Table:
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
     @classmethod
-    def restore(cls, setup: Setup, records: Iterable[Record]) -> "Table":
-        """Rebuild the rules' state from records (with their secrets); what the sensors watch is unknown again."""
+    def restore(cls, setup: Setup, records: Iterable[Record], image: Any | None = None) -> "Table":
+        """Rebuild the rules' state from records (with their secrets); what the sensors watch is unknown again.
+
+        ``image``: the state before these records, as ``controller.core.image`` keeps it.
+        """
         table = cls(setup)
-        table.session = Session.restore(setup, records)
+        table.session = Session.restore(setup, records, image)
         return table
 
     @property

@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from controller.core.records import Record, Stream
-from controller.ledger import database, files
+from controller.ledger import database, files, images
 from controller.ledger.errors import LedgerDamaged
 
 SINCE = (
@@ -66,17 +67,43 @@ def last_opening(connection: sqlite3.Connection) -> int:
     return int(found[0]) if found else 0
 
 
-def before(path: Path, connection: sqlite3.Connection) -> Iterator[Record]:
-    """The records since the last opening from the archived files. Their hands are over: nobody needs their secrets.
+def record_at(path: Path, connection: sqlite3.Connection, row: int) -> Record | None:
+    """The record of one row, without its secret; ``None`` for row 0."""
+    found = connection.execute("SELECT stream, sequence, body FROM row WHERE row = ?", (row,)).fetchone()
+    if found is None:
+        return None
+    stream, sequence, body = found
+    return restored(path, stream, sequence, body, None)
 
-    Raises ``LedgerError`` where the archived file is not there.
+
+def beginning(
+    path: Path, connection: sqlite3.Connection, device: bytes, form: str, rows: Callable[[int], Iterable[Record]]
+) -> images.Beginning:
+    """The state that was kept last since the last opening, and the records behind it; all of them where none was.
+
+    ``rows`` reads this file's records from a row on. Of an archived file the hands are over: nobody needs their
+    secrets. Raises ``LedgerError``, ``sqlite3.Error``.
     """
+    opening = last_opening(connection)
+    opened = record_at(path, connection, opening)
+    image = images.newest(connection, images.key(device, database.meta(connection)["ledger"]), form)
+    if image is not None and image.row > opening:
+        return images.Beginning(image.state, opened, rows(image.row + 1))
+    held = None if opening else earlier(path, connection, device, form)
+    if held is None:
+        return images.Beginning(None, opened, rows(opening))
+    return images.Beginning(held.image, opened, chain(held.records, rows(0)))
+
+
+def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str) -> images.Beginning | None:
+    """``beginning`` of the archived file before this one, ``None`` for the first. Raises as that does."""
     previous = files.previous(path, connection)
     if previous is None:
-        return
+        return None
     with closing(database.connect_read_only(previous)) as older:
-        opened = last_opening(older)
-        if not opened:
-            yield from before(previous, older)
-        for stream, sequence, body, _, _ in older.execute(SINCE, (opened,)):
-            yield restored(previous, stream, sequence, body, None)
+        return beginning(previous, older, device, form, lambda first: list(_records(previous, older, first)))
+
+
+def _records(path: Path, connection: sqlite3.Connection, first: int) -> Iterator[Record]:
+    for stream, sequence, body, _, _ in connection.execute(SINCE, (first,)):
+        yield restored(path, stream, sequence, body, None)

@@ -21,7 +21,7 @@ from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
 from controller.errors import LocalError
-from controller.ledger import database, ends, files, restoring, tailcheck
+from controller.ledger import database, ends, files, images, restoring, tailcheck
 from controller.ledger.ends import Tail
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.keys import Keys
@@ -54,6 +54,7 @@ class Ledger:
         self.test = about["test"] == "true"
         self._connection = connection
         self._lock = lock
+        self._device = keys.device
         self._vault = Vault(connection, self.id, keys.device, keys.auditor)
         self._signer = Signer(keys.signing) if keys.signing else None
         self._rhythm = rhythm
@@ -205,13 +206,32 @@ class Ledger:
         ``None`` otherwise. A file that was begun since then goes on from the archived one. Raises ``KeyFileError``
         for a device key that is not this ledger's, ``LedgerError`` for a row that cannot be read.
         """
+        yield from self.beginning("").records
+
+    def _records(self, first: int) -> Iterator[Record]:
+        """The core's records from a row on, with what may still be known of their secrets."""
         try:
-            opened = restoring.last_opening(self._connection)
-            if not opened:
-                yield from restoring.before(self.path, self._connection)
-            for stream, sequence, body, key, box in self._connection.execute(restoring.SINCE, (opened,)):
+            for stream, sequence, body, key, box in self._connection.execute(restoring.SINCE, (first,)):
                 secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
                 yield restoring.restored(self.path, stream, sequence, body, secret)
+        except sqlite3.Error as error:
+            raise database.unusable(self.path, error) from error
+
+    def beginning(self, form: str) -> images.Beginning:
+        """What a restart needs: the state that was kept last, if its ``form`` is this program's, and what came after.
+
+        Else all that ``restore_rows`` gives. Raises as that does, at once or while the records are read.
+        """
+        try:
+            return restoring.beginning(self.path, self._connection, self._device, form, self._records)
+        except sqlite3.Error as error:
+            raise database.unusable(self.path, error) from error
+
+    def keep_image(self, form: str, state: Any) -> None:
+        """Keep the state after the last row: ``beginning`` gives it back. Raises ``LedgerError``; nothing is lost."""
+        try:
+            tail = self._tail or ends.read(self._connection, self.path)
+            images.keep(self._connection, images.key(self._device, self.id), tail.row, form, tail.heads, state)
         except sqlite3.Error as error:
             raise database.unusable(self.path, error) from error
 

@@ -16,8 +16,7 @@ from controller.core.errors import BadCommand
 from controller.core.facts import HandAttested
 from controller.core.inputs import Command
 from controller.core.records import Record
-from controller.core.session import Session
-from tests.felt import through_json
+from tests.felt import restores
 from tests.floors import CHIPS, House
 
 SEATS = st.integers(1, 4)
@@ -104,4 +103,4 @@ def test_every_step_is_on_record_and_recovery_is_replay(commands: list[dict[str,
             perform(felt, command, chance)
         for record in felt.records[before:]:
             validated(record)
-        assert Session.restore(felt.setup, through_json(felt.records)).state == felt.session.state
+        restores(felt.session, felt.records)

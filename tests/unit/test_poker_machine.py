@@ -28,7 +28,7 @@ from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.core.rules.betting import Bounds
 from controller.core.session import Session
-from tests.felt import Felt, setup, through_json
+from tests.felt import Felt, restores, setup
 from tests.houses import house
 
 BG_RAKE: dict[str, Any] = {
@@ -91,6 +91,8 @@ def gone(records: list[Record], left: dict[int, int | None]) -> int:
             total += sum(line["stack_after"] for line in result["seats"] if line["seat"] in left)
         elif record.type == "seat.left" and "hand" not in record.data:
             total += record.data["stack"] or 0
+        elif record.type == "tip.given" and "hand" not in record.data:
+            total += record.data["amount"]
     return total
 
 
@@ -117,8 +119,7 @@ class Machine:
         with suppress(BadCommand):
             self.felt.do(what)
             assert chips(session) == before - gone(self.felt.last, left)
-        restored = Session.restore(self.felt.setup, through_json(self.felt.records))
-        assert restored.state == session.state
+        restores(session, self.felt.records)
         session.due()
 
     def helpful(self) -> Fact | Command:

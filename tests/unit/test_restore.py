@@ -32,7 +32,7 @@ from controller.core.rules import unread
 from controller.core.session import Session
 from controller.core.table import Table
 from drivers.readings import DeviceLost, DeviceUp
-from tests.felt import HR, RS, Felt, setup, through_json
+from tests.felt import HR, RS, Felt, restores, setup, through_json
 
 DECISIONS = st.builds(
     Declared,
@@ -126,8 +126,7 @@ class Story:
 
     def check(self) -> None:
         felt = self.felt
-        restored = Session.restore(felt.setup, through_json(felt.records))
-        assert restored.state == felt.session.state
+        restores(felt.session, felt.records)
         if self.total is not None:
             assert chips(felt.session) == self.total
 

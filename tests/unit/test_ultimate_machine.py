@@ -31,9 +31,8 @@ from controller.core.facts import (
 from controller.core.inputs import Command
 from controller.core.rules.ultimate.house import NotQualified
 from controller.core.rules.ultimate.talk import MULTIPLES, allowed
-from controller.core.session import Session
 from tests.boxes import Boxes, setup
-from tests.felt import through_json
+from tests.felt import restores
 
 BOX = st.integers(1, 4)
 SPOTS = st.sampled_from(["ante", "blind", "trips", "play"])
@@ -145,8 +144,7 @@ class Story:
 
     def check(self, before: Any) -> None:
         felt = self.felt
-        restored = Session.restore(felt.setup, through_json(felt.records))
-        assert restored.state == felt.session.state
+        restores(felt.session, felt.records)
         if felt.last and all(record.type in NO_CHANGE for record in felt.last):
             assert bare(before) == bare(felt.session.state)
         for closed in (record.data for record in felt.last if record.type == "hand.closed"):

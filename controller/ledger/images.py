@@ -1,0 +1,84 @@
+"""The state between two hands, kept beside the rows: a restart in a long session reads only what came after it.
+
+It is a shortcut and no record. It is bound to the ends of the streams at its row and to the device's key, so what the
+rows do not lead to is not believed; without one that fits, a restart reads the whole session.
+"""
+
+import hashlib
+import hmac
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controller.contract.checkpoint import Head
+from controller.contract.integrity import digest
+from controller.core.records import Record
+
+_KEEP = "INSERT INTO image (row, form, heads, body, mac) VALUES (?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The state after a row, as ``controller.core.image`` writes it."""
+
+    row: int
+    state: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a table is rebuilt from: ``records``, on top of ``image`` where there is one (the core's JSON).
+
+    ``opened``: the last ``table.opened`` of this file, wherever the records begin.
+    """
+
+    image: Any | None
+    opened: Record | None
+    records: Iterable[Record]
+
+
+def key(device: bytes, ledger: str) -> bytes:
+    """What the images of a ledger are bound with."""
+    return hmac.digest(device, f"felt-image|{ledger}".encode(), hashlib.sha256)
+
+
+def keep(
+    connection: sqlite3.Connection, secret: bytes, row: int, form: str, heads: Mapping[str, Head], state: Any
+) -> None:
+    """Put an image in the place of the one before. Raises ``sqlite3.Error``; the old one stands then."""
+    body = json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode()
+    ends = json.dumps({stream: head.to_json() for stream, head in sorted(heads.items())})
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("DELETE FROM image")
+        connection.execute(_KEEP, (row, form, ends, body, _mac(secret, row, form, ends, body)))
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def newest(connection: sqlite3.Connection, secret: bytes, form: str) -> Image | None:
+    """The image of a file, or ``None`` where there is none that this program reads and the rows lead to."""
+    if not connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'image'").fetchone():
+        return None  # an archived file from before there were images
+    found = connection.execute("SELECT row, form, heads, body, mac FROM image ORDER BY row DESC LIMIT 1").fetchone()
+    if found is None or found[1] != form:
+        return None
+    row, _, ends, body, mac = found
+    if not hmac.compare_digest(mac, _mac(secret, row, form, ends, body)):
+        return None
+    for stream, head in json.loads(ends).items():
+        at = (stream, int(head["sequence"]))
+        stands = connection.execute("SELECT body FROM row WHERE stream = ? AND sequence = ?", at).fetchone()
+        if stands is None or digest(stands[0]) != head["sha256"]:
+            return None
+    return Image(row, json.loads(body))
+
+
+def _mac(secret: bytes, row: int, form: str, ends: str, body: bytes) -> bytes:
+    head = json.dumps([row, form, ends]).encode()
+    return hmac.digest(secret, head + b"|" + body, hashlib.sha256)
