@@ -156,10 +156,10 @@ class EccelHost(Framed[Frame]):
         elif self._stage in _IDENTIFYING:
             self._ask(_Stage.QUIET, now, b"\x00")
         elif self._antennas:
-            if self._stage in _ROUND:
-                self._tell(str(self._antennas[self._turn]), complete=False, now=now)
+            self._blind(now)
             self._ask(_Stage.SYNC, now)
         else:
+            self._tell_sighted(now)
             # It may have restarted, and then it does not poll any longer.
             self._ask(_Stage.POLLING, now, b"\x01")
 
@@ -252,10 +252,13 @@ class EccelHost(Framed[Frame]):
         if self._sightings.whole:
             self._whole_at = now
             self._clear("protocol")
+        self._tell_sighted(now)
+        self._stand_back(now)
+
+    def _tell_sighted(self, now: int) -> None:
         said = self._sightings.said("0")
         if self._teller.worth("0", said, now):
             self._readings.append(TagsSeen(self.device, self._number(), "0", *said))
-        self._stand_back(now)
 
     # -- multiplexer ----------------------------------------------------------------------------------
 
@@ -290,10 +293,18 @@ class EccelHost(Framed[Frame]):
             self._stage, self._due = _Stage.IDLE, max(now, self._next_round)
             self._stand_back(now)
 
+    def _blind(self, now: int) -> None:
+        """No antenna is read now: what comes meanwhile is seen late. What one of them has told so far is told."""
+        asked = str(self._antennas[self._turn]) if self._stage in _ROUND else None
+        for channel in self.channels:
+            self._say(channel, frozenset(self._found if channel == asked else ()), now, complete=False)
+
     def _tell(self, channel: str, *, complete: bool, now: int) -> None:
-        said = (frozenset(self._found), complete)
-        if self._teller.worth(channel, said, now):
-            self._readings.append(TagsSeen(self.device, self._number(), channel, *said))
+        self._say(channel, frozenset(self._found), now, complete=complete)
+
+    def _say(self, channel: str, tags: frozenset[str], now: int, *, complete: bool) -> None:
+        if self._teller.worth(channel, (tags, complete), now):
+            self._readings.append(TagsSeen(self.device, self._number(), channel, tags, complete))
 
     # -------------------------------------------------------------------------------------------------
 

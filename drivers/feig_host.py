@@ -180,9 +180,9 @@ class FeigHost(Framed[Response]):
         """No usable answer in time. Repeat; then ask for a sign of life; then give up."""
         self.noise.timeouts += 1
         self._misses += 1
-        if self._stage is _Stage.INVENTORY and self._found:
-            self._tell(now, complete=False)
         identifying = self._stage in (_Stage.VERSION, _Stage.SERIAL)
+        if not identifying:
+            self._tell(now, complete=False)  # nobody looks at the felt now: what comes meanwhile is seen late
         limit = self._retries if identifying else 2 * self._retries
         if self._stage is _Stage.PROBE or self._misses > limit:
             self._give_up()

@@ -170,6 +170,7 @@ class MercuryHost(Framed[Response]):
                 # Neither tag nor sign of life: it was switched off and on, or its line has gone.
                 self.noise.timeouts += 1
                 self._sightings.taint(now)
+                self._tell_all(now)
                 self._begin(now)
             case _:
                 self.noise.timeouts += 1
@@ -290,12 +291,15 @@ class MercuryHost(Framed[Response]):
         if now >= self._trouble_at + self._trouble_over:
             self._clear("rf", "throttle", "antenna", "protocol")
         self._sightings.proven(self._proof)
+        self._tell_all(now)
+        if self._sightings.silent_for(now) > self._backstop:
+            self._give_up()
+
+    def _tell_all(self, now: int) -> None:
         for channel in self._sightings.channels:
             said = self._sightings.said(channel)
             if self._teller.worth(channel, said, now):
                 self._readings.append(TagsSeen(self.device, self._number(), channel, *said))
-        if self._sightings.silent_for(now) > self._backstop:
-            self._give_up()
 
     def _leftovers(self) -> None:
         """A few broken frames are what somebody else has left on the line."""

@@ -62,8 +62,9 @@ class CardSighted:
 class TagsSeen:
     """The tags in one field at one moment: a whole inventory of one channel.
 
-    ``complete`` is false where the device said that it could not finish (buffer full, RF error): what is
-    missing from such an inventory is not known to be absent.
+    ``complete`` is false where the device said that it could not finish (buffer full, RF error), or gave no answer
+    at all in time: what is missing from such an inventory is not known to be absent, and what comes to the field until
+    the next complete one may have come at any moment since.
     """
 
     device: str

@@ -178,7 +178,23 @@ def test_a_silent_reader_is_given_up() -> None:
     wire.to_host = lambda data: []
     wire.run(10_000)
     assert wire.failed == "timeout"
-    assert _seen(wire)[-1] == ("0", frozenset(CARDS[:2]), True)
+    assert _seen(wire)[-1] == ("0", frozenset(CARDS[:2]), False)
+
+
+def test_a_round_that_gets_no_answer_is_told_of_every_antenna() -> None:
+    wire, reader = _wire(antennas=[1, 2, 3])
+    reader.put(CARDS[:2], antenna=2)
+    wire.open()
+    wire.run(3000)
+    before = len(_seen(wire))
+    wire.to_host = lambda data: []
+    wire.run(700)
+    wire.to_host = clean
+    blind = _seen(wire)[before:]
+    assert {channel for channel, _, complete in blind if not complete} == {"1", "2", "3"}
+    wire.run(2000)
+    assert wire.failed is None
+    assert _seen(wire)[-1][2]
 
 
 # ---------------------------------------------------------------- multiplexer

@@ -13,6 +13,7 @@ from drivers.readings import DeviceCleared, DeviceFault, DeviceUp, TagsSeen
 from simulators.hardware.feig import FeigReader
 from tests.virtual_wire import VirtualWire, clean
 
+NOTHING_READ = (frozenset[str](), False)
 TAGS = [f"E01680FF0800{number:04X}" for number in range(60)]
 
 
@@ -158,7 +159,7 @@ def test_corrupt_answers_are_counted_and_never_mean_empty() -> None:
     wire.run(600)
     wire.to_host = clean
     wire.run(20_000)
-    assert set(_seen(wire)) == {(frozenset(TAGS[:3]), True)}
+    assert set(_seen(wire)) == {(frozenset(TAGS[:3]), True), NOTHING_READ}
     (fault,) = wire.of(DeviceFault)
     assert fault.fault == "noise"
     assert dict(fault.counts)["crc"] >= 1
@@ -180,7 +181,27 @@ def test_an_empty_answer_found_in_noise_is_not_believed() -> None:
     wire.run(700)
     wire.to_host = clean
     wire.run(2000)
-    assert set(_seen(wire)) == {(frozenset(TAGS[:3]), True)}
+    assert set(_seen(wire)) == {(frozenset(TAGS[:3]), True), NOTHING_READ}
+
+
+def test_an_inventory_that_gets_no_answer_is_told_as_one_that_could_not_be_made() -> None:
+    """Whoever judges what came first must know that nobody was looking: not only once the reader is given up."""
+    wire, reader = _wire(antennas=[1, 2])
+    reader.put(TAGS[:1], 1)
+    wire.open()
+    wire.run(3000)
+    before = len(wire.of(TagsSeen))
+    wire.to_host = lambda data: []
+    wire.run(700)
+    wire.to_host = clean
+    reader.put(TAGS[1:2], 2)
+    wire.run(1000)
+    told = [(one.channel, one.tags, one.complete) for one in wire.of(TagsSeen)[before:]]
+    blind = [number for number, (*_, complete) in enumerate(told) if not complete]
+    assert {told[number][:2] for number in blind} == {("1", frozenset()), ("2", frozenset())}
+    first = next(number for number, (channel, tags, _) in enumerate(told) if channel == "2" and tags)
+    assert blind[0] < first
+    assert told[-1][2]
 
 
 def test_tags_found_in_noise_are_there_but_others_may_be_too() -> None:
@@ -248,7 +269,8 @@ def test_a_silent_reader_is_probed_and_given_up() -> None:
     wire.run(5000)
     assert wire.failed == "timeout"
     assert Request(Command.SOFTWARE_VERSION).encode() in wire.sent
-    assert (frozenset(), True) == _seen(wire)[-1]
+    assert _seen(wire)[0] == (frozenset(), True)
+    assert _seen(wire)[-1] == NOTHING_READ
 
 
 def test_a_reader_that_lives_but_does_not_read_is_given_up_too() -> None:

@@ -6,9 +6,9 @@ from controller.client import picture
 from controller.core.inputs import Input
 from controller.core.setup import Chipset, Deck, Denomination
 from controller.core.table import Table
-from drivers.readings import DeviceLost, KeyPressed
+from drivers.readings import DeviceLost, KeyPressed, TagsSeen
 from tests.boxes import WALL, setup
-from tests.boxrigs import CARD_TAGS, CHIP_TAGS, RfidRig, ShoeRig
+from tests.boxrigs import BET_PLACES, CARD_TAGS, CHANNELS, CHIP_TAGS, RfidRig, Rig, ShoeRig
 from tests.unit.test_ultimate_round import EXAMPLE_B
 
 
@@ -249,3 +249,53 @@ def test_colour_chips_are_worth_what_was_assigned(assigned: bool) -> None:
         assert rig.all("bet.placed")[0]["chips"] == [{"class": "colour", "denomination": 1000, "count": 2}]
     else:
         assert rig.all("incident.opened")[0]["rules"] == ["LT-1.1", "LT-A12"]
+
+
+class GapRig(RfidRig):
+    """The reader of the bets can be silent for a while: then its driver says that it could not read."""
+
+    silent = False
+
+    def pause(self, ms: int) -> None:
+        if not self.silent:
+            super().pause(ms)
+            return
+        for _ in range(max(1, ms // 100)):
+            for device, places in CHANNELS.items():
+                for channel, place in places.items():
+                    tags = frozenset[str]() if device == "bets0" else frozenset(self.lie[place])
+                    self.feed(TagsSeen(device, self.reading(device), channel, tags, device != "bets0"))
+            Rig.pause(self, 100)
+
+
+def test_bets_that_nobody_could_read_are_not_late_for_it() -> None:
+    """They were made while the reader was away, and the end of betting was keyed before it read again."""
+    rig = GapRig()
+    rig.announce(1)
+    rig.put(1, ante={1000: 1}, blind={1000: 1})
+    rig.silent = True
+    rig.pause(300)
+    rig.put(1, settle=500, trips={500: 1})
+    rig.key("HAND")
+    rig.pause(500)
+    assert not rig.all("hand.started")
+    rig.silent = False
+    rig.pause(3000)
+    rig.deal(("box:1:cards", "dealer") * 2)
+    assert rig.all("hand.started")[0]["boxes"][0]["stakes"] == {"ante": 1000, "blind": 1000, "trips": 500}
+    assert not rig.all("breach.noted")
+    assert not rig.all("incident.opened")
+
+
+def test_nobody_waits_for_long_for_a_reader_that_is_away() -> None:
+    rig = GapRig()
+    rig.announce(1)
+    rig.put(1, ante={1000: 1}, blind={1000: 1})
+    rig.silent = True
+    rig.pause(300)
+    rig.key("HAND")
+    rig.pause(6000)
+    rig.silent = False
+    rig.deal(("box:1:cards", "dealer") * 2)
+    assert rig.all("hand.started")
+    assert {place for place in BET_PLACES if rig.lie[place]} == {"box:1:ante", "box:1:blind"}

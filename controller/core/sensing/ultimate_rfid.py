@@ -5,7 +5,6 @@ a key or a card waits for chips that began to move before it.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 from controller.core.facts import (
     BoxDecided,
@@ -19,11 +18,13 @@ from controller.core.facts import (
     Refused,
     StakeLies,
 )
-from controller.core.rules.ultimate.house import SPOTS, Spot
+from controller.core.rules.ultimate.house import SPOTS
 from controller.core.rules.ultimate.state import Coup
 from controller.core.sensing import ultimate_keys
 from controller.core.sensing.counting import tray_count
+from controller.core.sensing.gaps import Gaps
 from controller.core.sensing.keys import MS, Keys
+from controller.core.sensing.ultimate_spots import Lying, Round
 from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
 from controller.core.state import State
@@ -34,30 +35,6 @@ TUCK_MS = 10_000
 LIFT_DEBOUNCES = 2
 """A card that is missed for so many debounce times has been lifted: longer than a tag flickers, shorter than a look."""
 GONE_TO = ("muck", "discard")
-
-
-@dataclass(slots=True)
-class Lying:
-    """One bet spot: what was told of it in this round, and since when its chips move."""
-
-    box: int
-    spot: Spot
-    told: int | None = None
-    changed_at: int | None = None
-    began: int = 0
-    check_at: int | None = None
-    """When what lies here is held against what is on record, after nobody watched it."""
-
-
-@dataclass(slots=True)
-class Round:
-    """What is remembered of one round, and forgotten with it."""
-
-    id: str = ""
-    given_up: set[int] = field(default_factory=set)
-    tuck_since: dict[int, int] = field(default_factory=dict)
-    tuck_told: set[int] = field(default_factory=set)
-    clear_since: int | None = None
 
 
 class UltimateRfid:
@@ -71,6 +48,7 @@ class UltimateRfid:
         self.sighted: set[str] = set()
         self._spots = {f"box:{box}:{spot}": Lying(box, spot) for box in range(1, setup.seats + 1) for spot in SPOTS}
         self._where = Whereabouts(setup.timing.debounce_ms * MS, self._absent)
+        self._gaps = Gaps.of(setup.timing)
         self._keys: dict[str, Keys] = {}
         self._later: list[tuple[int, Move | Fact]] = []
         self._newest: dict[str, Evidence] = {}
@@ -100,9 +78,9 @@ class UltimateRfid:
                 self._inventory(reading, source, at)
                 return self.tick(at, state)
             case DeviceLost(device=device):
-                self._gone(device)
+                self._gone(device, at)
             case DeviceFault(device=device, fault="reset" | "overflow"):
-                self._gone(device)
+                self._gone(device, at)
             case _:
                 pass
         return []
@@ -126,6 +104,10 @@ class UltimateRfid:
         if place not in self._where.seen_places and place in self._spots and reading.complete:
             self._look_again(self._spots[place], at)
         if place in self._spots:
+            if reading.complete:
+                self._gaps.read(place, at)
+            else:
+                self._gaps.begin([place], at)
             tags = [tag for tag in reading.tags if tag not in cards]
         elif place == "tray":
             tags = [tag for tag in reading.tags if tag in self._setup.chipset.tags]
@@ -140,10 +122,12 @@ class UltimateRfid:
         """
         lying.check_at = at + self._timing.fuse_ms * MS
 
-    def _gone(self, device: str) -> None:
+    def _gone(self, device: str, at: int) -> None:
         if device in self._keys:
             self._keys[device].lost()
-        self._where.forget(place for (name, _), place in self._watched.items() if name == device)
+        places = [place for (name, _), place in self._watched.items() if name == device]
+        self._where.forget(places)
+        self._gaps.begin((place for place in places if place in self._spots), at)
 
     # --- time ------------------------------------------------------------------------------------------------
 
@@ -178,6 +162,7 @@ class UltimateRfid:
         times.append(self._where.deadline())
         merge = self._timing.merge_ms * MS
         times += [lying.changed_at + merge for lying in self._spots.values() if lying.changed_at is not None]
+        times.append(self._gaps.due if self._later else None)
         times += [lying.check_at for lying in self._spots.values() if lying.check_at is not None]
         times += [since + TUCK_MS * MS for since in self._round.tuck_since.values()]
         if self._round.clear_since is not None:
@@ -204,7 +189,8 @@ class UltimateRfid:
         for place in (move.before, move.after):
             lying = self._spots.get(place or "")
             if lying is not None:
-                lying.began = move.since if lying.changed_at is None else min(lying.began, move.since)
+                since = self._gaps.earliest(place or "", move.since)
+                lying.began = since if lying.changed_at is None else min(lying.began, since)
                 lying.changed_at = at
             if place == "tray":
                 self._tray_since = at
@@ -229,7 +215,8 @@ class UltimateRfid:
                 self._later.append((lying.began, self._stake(place, lying, state)))
                 lying.changed_at = None
         first = min(waiting, default=None)
-        cards = min((s for p in self._card_places() if (s := self._where.arriving_since(p)) is not None), default=None)
+        arriving = [s for place in self._card_places() if (s := self._where.arriving_since(place)) is not None]
+        cards = min([*arriving, *self._gaps.open(at)], default=None)  # stakes that are keyed stand in for a lost reader
         later, self._later = sorted(self._later, key=lambda one: one[0]), []
         for since, what in later:
             barred = first is not None and since > first
