@@ -81,6 +81,14 @@ class Gate:
         assert self.publisher is not None
         return self.publisher.publish(message)
 
+    def wait(self, timeout_s: float) -> None:
+        assert self.publisher is not None
+        self.publisher.wait(timeout_s)
+
+    def wake(self) -> None:
+        assert self.publisher is not None
+        self.publisher.wake()
+
     def close(self) -> None:
         assert self.publisher is not None
         self.publisher.close()

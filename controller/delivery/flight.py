@@ -13,7 +13,7 @@ from controller.ledger.outbox import Outbox, Unsent
 class PumpSettings:
     """The pump's patience.
 
-    ``ack_timeout_s``: a broker, or a network thread, that takes nothing for so long is given up. ``heartbeat_s``: how
+    ``ack_timeout_s``: a broker that takes nothing for so long is given up. ``heartbeat_s``: how
     often a connection with nothing to send repeats its state, so that it too has to prove that it is alive. The time
     before the next attempt is chosen at random between 0 and ``backoff_s``, which doubles with each failure up to
     ``backoff_cap_s``: tables that lost one broker do not come back all at once. ``hang_ups``: a row at which the broker

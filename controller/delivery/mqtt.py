@@ -1,20 +1,26 @@
 """The publisher on paho-mqtt: MQTT 5, or 3.1.1 by setting.
 
 Each connection is a paho client of its own: the ledger is the session, so nothing of a lost client is worth keeping,
-and paho's own retry, which has no jitter, is off. paho calls back with its locks held, from its network thread, and
-an exception there would end that thread unseen: a callback here only puts what it got into a queue.
+and paho's own retry, which has no jitter, is off. paho runs without a thread: the pump's own thread sends and hears
+in ``wait``. So nothing of it can die or hang unseen, and a record has one way less to wait for. paho calls back with
+its locks held: a callback here only notes what it got.
 """
 
-import queue
+import os
+import select
 import socket
 import ssl
+import struct
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+from weakref import finalize
 
 from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage, MQTTv5, MQTTv311, error_string
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
+from paho.mqtt.exception import MQTTException
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
@@ -28,6 +34,8 @@ CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 _properties: Callable[[int], Properties] = Properties
 # Larger ones are no request that we would serve; the broker keeps them from us.
 _LARGEST_IN = 8192
+# What paho lets through where a packet is not what it should be.
+_NOT_UNDERSTOOD = (ValueError, LookupError, TypeError, AttributeError, AssertionError, struct.error, MQTTException)
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -78,13 +86,18 @@ class MqttPublisher:
         self._modern = settings.version == "5"
         self._tls = _tls_context(settings) if settings.tls else None
         self._client: Client | None = None
+        self._greeting: tuple[str, str] | None = None
+        """What the broker said when we came: a cause and its words, both empty where we are welcome."""
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        finalize(self, os.close, self._bell)
 
     def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
         """See ``Publisher``. Takes at most twice ``connect_timeout_s``."""
         self.close()
         settings = self._settings
-        greeting: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
-        client = self._client = self._new_client(session, greeting, sink)
+        where = f"broker {settings.host}:{settings.port}"
+        self._greeting = None
+        client = self._client = self._new_client(session, sink)
         client.will_set(will.topic, will.body, qos=1, retain=will.retain)
         try:
             if self._modern:
@@ -96,15 +109,11 @@ class MqttPublisher:
         except (OSError, ValueError) as error:
             self.close()
             cause = "refused" if isinstance(error, ConnectionRefusedError) else "unreachable"
-            raise BrokerError(cause, f"broker {settings.host}:{settings.port} cannot be reached: {error}") from error
-        client.loop_start()
-        try:
-            cause, text = greeting.get(timeout=settings.connect_timeout_s)
-        except queue.Empty:
-            cause, text = "silent", "it does not answer"
+            raise BrokerError(cause, f"{where} cannot be reached: {error}") from error
+        cause, text = self._greeted()
         if cause:
             self.close()
-            raise BrokerError(cause, f"broker {settings.host}:{settings.port} does not let us in: {text}")
+            raise BrokerError(cause, f"{where} does not let us in: {text}")
 
     def listen(self, topics: Sequence[str]) -> None:
         """See ``Publisher``."""
@@ -131,17 +140,60 @@ class MqttPublisher:
             raise BrokerError("lost", f"the connection is gone: {error_string(sent.rc)}")
         return sent.mid
 
+    def wait(self, timeout_s: float) -> None:
+        """See ``Publisher``."""
+        self._work(timeout_s, bell=True)
+
+    def wake(self) -> None:
+        """See ``Publisher``."""
+        os.eventfd_write(self._bell, 1)
+
     def close(self) -> None:
         """See ``Publisher``."""
         client, self._client = self._client, None
-        if client is not None:
-            # In this order: without the first the second waits for a broker that may be frozen.
+        link = client.socket() if client else None
+        if client is not None and link is not None:
+            # What does not go out at once never will: nobody waits for a broker that may be frozen.
             client.disconnect()
-            client.loop_stop()
+            client.loop_write()
+            link.close()
 
-    def _new_client(
-        self, session: int, greeting: queue.SimpleQueue[tuple[str, str]], sink: Callable[[Outcome], None]
-    ) -> Client:
+    def _greeted(self) -> tuple[str, str]:
+        """Wait for what the broker says to our coming: see ``_greeting``."""
+        until = time.monotonic() + self._settings.connect_timeout_s
+        while self._greeting is None and (left := until - time.monotonic()) > 0:
+            self._work(left, bell=False)
+        return self._greeting or ("silent", "it does not answer")
+
+    def _work(self, timeout_s: float, *, bell: bool) -> None:
+        """Wait until the broker speaks, has room for what waits, or the bell is rung; then hear, and then send.
+
+        In this order: at a broken connection the broker's last words would be lost else.
+        """
+        client = self._client
+        link = client.socket() if client else None
+        poll = select.poll()
+        if bell:
+            poll.register(self._bell, select.POLLIN)
+        # What is decrypted already the socket itself does not tell.
+        pending = isinstance(link, ssl.SSLSocket) and link.pending() > 0
+        if client is not None and link is not None:
+            poll.register(link, select.POLLIN | (select.POLLOUT if client.want_write() else 0))
+        heard = dict(poll.poll(0 if pending else max(0.0, timeout_s) * 1000))
+        if self._bell in heard:
+            os.eventfd_read(self._bell)
+        if client is None or link is None:
+            return
+        try:
+            if pending or heard.get(link.fileno(), 0) & ~select.POLLOUT:
+                client.loop_read()
+            if client.want_write():
+                client.loop_write()
+            client.loop_misc()
+        except _NOT_UNDERSTOOD as error:
+            raise BrokerError("malformed", f"the broker speaks no MQTT that we know: {error!r}") from error
+
+    def _new_client(self, session: int, sink: Callable[[Outcome], None]) -> Client:
         settings = self._settings
         client = Client(
             CallbackAPIVersion.VERSION2,
@@ -159,7 +211,7 @@ class MqttPublisher:
             client.tls_set_context(self._tls)
 
         def on_connect(_c: Client, _u: object, _f: ConnectFlags, reason: ReasonCode, _p: Properties | None) -> None:
-            greeting.put((_key(reason), str(reason)) if reason.is_failure else ("", ""))
+            self._greeting = (_key(reason), str(reason)) if reason.is_failure else ("", "")
 
         def on_publish(_c: Client, _u: object, mid: int, reason: ReasonCode, _p: Properties | None) -> None:
             sink(Answered(session, mid, _key(reason) if reason.is_failure else None))
@@ -169,7 +221,7 @@ class MqttPublisher:
         ) -> None:
             # Without a word from the broker paho makes one up.
             cause = _key(reason) if flags.is_disconnect_packet_from_server else "lost"
-            greeting.put((cause, str(reason)))
+            self._greeting = self._greeting or (cause, str(reason))
             sink(Dropped(session, cause))
 
         def on_message(_c: Client, _u: object, message: MQTTMessage) -> None:
@@ -178,6 +230,8 @@ class MqttPublisher:
             correlation = getattr(said, "CorrelationData", None)
             sink(Asked(session, message.topic, bytes(message.payload), reply, correlation))
 
+        # With this paho leaves sending to us, in ``_work``, behind hearing.
+        client.on_socket_register_write = lambda *_: None
         client.on_message = on_message
         client.on_connect = on_connect
         client.on_publish = on_publish

@@ -51,20 +51,35 @@ Outcome = Answered | Dropped | Asked
 
 
 class Publisher(Protocol):
-    """A connection to a broker, used by one thread. Outcomes come from another one, into the ``sink``."""
+    """A connection to a broker, used by one thread: nothing is sent or heard but within its calls.
+
+    Only ``wake`` may be called from another thread.
+    """
 
     def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
         """Connect and be greeted, or raise ``BrokerError``. ``will`` is published when we vanish.
 
-        ``sink`` must take an outcome without blocking and without failing. Each outcome carries ``session``, so that
-        those of an earlier connection can be told.
+        ``sink`` must take an outcome without failing and without calling back. Each outcome carries ``session``, so
+        that those of an earlier connection can be told.
         """
 
     def listen(self, topics: Sequence[str]) -> None:
         """Ask for the messages of these topics: they come as ``Asked``. Raises ``BrokerError``."""
 
     def publish(self, message: Message) -> int:
-        """Send a message and return the token that its outcome will carry. Raises ``BrokerError``."""
+        """Hand in a message and return the token that its outcome will carry; ``wait`` sends it.
+
+        Raises ``BrokerError``.
+        """
+
+    def wait(self, timeout_s: float) -> None:
+        """Send and hear, until the broker has said something, ``wake`` was called or the time is over.
+
+        Without a connection it only waits. Raises ``BrokerError`` where the broker cannot be understood.
+        """
+
+    def wake(self) -> None:
+        """End the ``wait`` that is under way, or the next one."""
 
     def close(self) -> None:
         """End the connection, whatever its state. May be called at any time."""

@@ -6,11 +6,11 @@ bytes, and never misses one or first sees it out of order.
 """
 
 import json
-import queue
 import random
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -70,8 +70,8 @@ class Pump:
         self._settings = settings or PumpSettings()
         self.counters = Counters()
         self._serving = Serving(ledger, topics, grants or {}, description, self.counters)
-        # Bounded by what is put in: an outcome per message of the window, one wake at a time, the end of a connection.
-        self._inbox: queue.SimpleQueue[Answered | Dropped | None] = queue.SimpleQueue()
+        # Bounded by what is put in: an outcome per message of the window, and the end of a connection.
+        self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
         self._connected = False
         self._lost_since: str | None = None
@@ -90,15 +90,14 @@ class Pump:
         """There are new rows. May be called from any thread, at any time."""
         if not self._woken:
             self._woken = True
-            self._inbox.put(None)
+            self._publisher.wake()
 
     def _sink(self, outcome: Outcome) -> None:
-        """What the publisher has to say; called from its thread."""
+        """What the publisher has to say, while we wait for it."""
         if isinstance(outcome, Asked):
             self._serving.offer(outcome)
-            self.wake()
         else:
-            self._inbox.put(outcome)
+            self._outcomes.append(outcome)
 
     def progress(self) -> int:
         """A number that grows at least every 15 s as long as the thread lives and moves, busy or idle."""
@@ -119,7 +118,7 @@ class Pump:
         # Woken before it is told to end: it looks once more for what was written last.
         self._woken = True
         self._flush_until = self._stop_at - min(0.5, timeout_s / 2)
-        self._inbox.put(None)
+        self._publisher.wake()
         if self._thread.is_alive():
             self._thread.join(timeout_s + _TICK_S)
         return not self._thread.is_alive()
@@ -248,12 +247,12 @@ class Pump:
         patience = self._settings.ack_timeout_s if flight.under_way else self._settings.heartbeat_s
         due = flight.moved_at + patience
         wait = min(due, now + _TICK_S) if self._flush_until is None else min(due, now + _TICK_S, self._stop_at)
-        try:
-            self._take(flight, outbox, self._inbox.get(timeout=max(0.0, wait - now)))
-            while True:
-                self._take(flight, outbox, self._inbox.get_nowait())
-        except queue.Empty:
-            pass
+        self._publisher.wait(wait - now)
+        if self._woken:
+            self._woken = False
+            flight.more = True
+        while self._outcomes:
+            self._take(flight, outbox, self._outcomes.popleft())
         self._say_restored(flight)
         if len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way):
             outbox.mark_acked(flight.acked)
@@ -263,20 +262,16 @@ class Pump:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
 
-    def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped | None) -> None:
-        if outcome is None:
-            self._woken = False
-            flight.more = True
-        elif outcome.session != flight.session:
+    def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped) -> None:
+        if outcome.session != flight.session:
             return
-        elif isinstance(outcome, Dropped):
+        if isinstance(outcome, Dropped):
             raise BrokerError(outcome.cause, f"the broker has gone: {outcome.cause}")
-        else:
-            flight.moved_at = time.monotonic()
-            self._answer(flight, outbox, outcome)
-            if flight.shut_out:
-                raise BrokerError("refused", "neither a record nor what stands in for it is taken")
-            self._stand_in(flight, outbox)
+        flight.moved_at = time.monotonic()
+        self._answer(flight, outbox, outcome)
+        if flight.shut_out:
+            raise BrokerError("refused", "neither a record nor what stands in for it is taken")
+        self._stand_in(flight, outbox)
 
     def _answer(self, flight: Flight, outbox: Outbox, outcome: Answered) -> None:
         """Book what the broker said to one message."""
@@ -316,14 +311,9 @@ class Pump:
 
     def _last_words(self, flight: Flight, outbox: Outbox) -> None:
         """Book what the broker still said: some hang up on whom they have just refused (mosquitto 2.0.11 does)."""
-        while True:
-            try:
-                outcome = self._inbox.get_nowait()
-            except queue.Empty:
-                break
-            if outcome is None:
-                self._woken = False
-            elif isinstance(outcome, Answered) and outcome.session == flight.session:
+        while self._outcomes:
+            outcome = self._outcomes.popleft()
+            if isinstance(outcome, Answered) and outcome.session == flight.session:
                 self._answer(flight, outbox, outcome)
         if flight.held and not flight.shut_out:
             outbox.withhold(*flight.held[0])
@@ -376,8 +366,5 @@ class Pump:
         until = time.monotonic() + at_least + random.uniform(0, limit)  # noqa: S311 - spreads load, guards nothing
         while self._flush_until is None and (rest := until - time.monotonic()) > 0:
             self._progress += 1
-            try:
-                if self._inbox.get(timeout=min(rest, _TICK_S)) is None:
-                    self._woken = False
-            except queue.Empty:
-                continue
+            self._publisher.wait(min(rest, _TICK_S))
+            self._woken = False

@@ -1,23 +1,28 @@
 """Delivery against a real mosquitto: whatever breaks, every event arrives, in order, with the same bytes."""
 
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from controller.contract.integrity import digest
 from controller.delivery.errors import BrokerError
 from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
-from controller.delivery.publisher import Message
+from controller.delivery.publisher import Dropped, Message, Outcome
 from controller.errors import LocalError
 from controller.ledger.outbox import Outbox
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
@@ -26,6 +31,19 @@ from tests.delivering import TOPICS, Gate, Rig, make_rig, unsent
 from tests.ledgers import WALL, new_desk, play, record
 from tests.subscribers import Subscriber
 from tests.waiting import wait_until
+
+CONNACK = bytes.fromhex("2003000000")
+CONNACK_311 = bytes.fromhex("20020000")
+SAYINGS = st.one_of(
+    st.binary(min_size=1, max_size=40),
+    # A packet of a kind and a length that fits, with anything in it.
+    st.builds(
+        lambda kind, body: bytes([kind, len(body)]) + body,
+        st.sampled_from([0x20, 0x30, 0x32, 0x34, 0x40, 0x50, 0x62, 0x70, 0x90, 0xB0, 0xD0, 0xE0, 0xF0]),
+        st.binary(max_size=40),
+    ),
+)
+"""What a broker may say behind its greeting that is not, or only just, MQTT."""
 
 pytestmark = [
     pytest.mark.wires,
@@ -45,6 +63,36 @@ def rig(tmp_path: Path) -> MakeRig:
 def broker(tmp_path: Path) -> Iterator[MosquittoBroker]:
     with MosquittoBroker(tmp_path) as made:
         yield made
+
+
+@contextmanager
+def talking(greeting: bytes, words: bytes) -> Iterator[int]:
+    """A port where everybody is greeted, then told ``words`` when they have spoken again, and left."""
+
+    def speak(link: socket.socket) -> None:
+        for answer in (greeting, words):
+            if not link.recv(4096):
+                return
+            link.sendall(answer)
+        link.shutdown(socket.SHUT_WR)
+        while link.recv(4096):
+            pass
+
+    def serve() -> None:
+        while True:
+            try:
+                link, _ = listener.accept()
+            except OSError:
+                return  # the test is over
+            with link, suppress(ConnectionError):
+                speak(link)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(5)
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])
@@ -228,33 +276,48 @@ def test_a_frozen_broker_is_given_up_and_taken_again(broker: MosquittoBroker, ri
         assert subscriber.wait_for(r.ledger.row) == r.bodies()
 
 
-def test_a_dead_network_thread_is_noticed_and_replaced(broker: MosquittoBroker, rig: MakeRig) -> None:
-    """The client says it is connected and takes publishes, but nobody is there to send them."""
-    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+def test_what_is_no_mqtt_ends_the_connection_and_not_the_pump(broker: MosquittoBroker, rig: MakeRig) -> None:
+    """Delivery has one thread. What a broker says must not end it."""
+    with talking(CONNACK, b"\xff" * 9) as port, rig(port) as r, Subscriber(broker.port) as subscriber:
+        r.play(2)
         r.pump.start()
-        r.play(1)
-        wait_until(lambda: unsent(r) == 0)
-        client = r.mqtt._client
-        assert client is not None
-        thread = client._thread
-        assert thread is not None
-        client._thread_terminate = True
-        thread.join(10)
-        assert client.is_connected()
-        r.play(3)
+        wait_until(lambda: r.kinds() == ["link.lost"])
+        assert r.notices[0][1]["cause"] in ("malformed", "lost")
+        moved = r.pump.progress()
+        wait_until(lambda: r.pump.progress() > moved + 3, what="attempt after attempt")
+        r.mqtt._settings = replace(r.mqtt._settings, port=broker.port)
         assert subscriber.wait_for(r.ledger.row) == r.bodies()
-        assert subscriber.states()[-1] == ("ready", 2)
+
+
+@given(version=st.sampled_from(["5", "3.1.1"]), said=SAYINGS)
+@settings(max_examples=150, deadline=None)
+def test_whatever_a_broker_says_is_an_outcome_or_a_broker_error(version: str, said: bytes) -> None:
+    heard: list[Outcome] = []
+    greeting = CONNACK if version == "5" else CONNACK_311
+    with talking(greeting, said) as port:
+        publisher = MqttPublisher(MqttSettings("127.0.0.1", port, "x", version=version))
+        with closing(publisher), suppress(BrokerError):
+            publisher.connect(1, Message("x", b""), heard.append)
+            publisher.publish(Message("x", b"1"))
+            # The server speaks once it has heard the message, and then hangs up.
+            for _ in range(50):
+                publisher.wait(2.0)
+                if any(isinstance(one, Dropped) for one in heard):
+                    return
+            raise AssertionError("neither an error nor the end of the connection")
 
 
 def test_an_idle_connection_proves_that_it_lives(broker: MosquittoBroker, rig: MakeRig) -> None:
     patience = PumpSettings(heartbeat_s=0.1, ack_timeout_s=0.3, backoff_s=0.01)
-    with rig(broker.port, pump=patience) as r, Subscriber(broker.port) as subscriber:
+    with rig(broker.port, pump=patience, connect_timeout_s=0.5) as r, Subscriber(broker.port) as subscriber:
         r.pump.start()
         wait_until(lambda: [heard for heard in subscriber.heard if b'"ready"' in heard.body][2:], what="heartbeats")
-        client = r.mqtt._client
-        assert client is not None
-        client._thread_terminate = True
-        wait_until(lambda: subscriber.states()[-1] == ("ready", 2), what="a new connection with nothing to send")
+        broker.freeze()
+        try:
+            wait_until(lambda: r.kinds() == ["link.lost"], what="a broker that hangs while there is nothing to send")
+        finally:
+            broker.thaw()
+        wait_until(lambda: subscriber.states()[-1][0] == "ready" and subscriber.states()[-1][1] > 1)
 
 
 def test_a_wrong_password_is_told(tmp_path: Path, rig: MakeRig) -> None:
@@ -266,9 +329,9 @@ def test_a_wrong_password_is_told(tmp_path: Path, rig: MakeRig) -> None:
             r.pump.start()
             wait_until(lambda: r.kinds() == ["link.lost"])
             assert r.notices[0][1]["cause"] in ("not_authorized", "bad_user_name_or_password")
-        settings = MqttSettings("127.0.0.1", broker.port, "x", username="t07", password="right")
-        assert "right" not in repr(settings)
-        publisher = MqttPublisher(settings)
+        account = MqttSettings("127.0.0.1", broker.port, "x", username="t07", password="right")
+        assert "right" not in repr(account)
+        publisher = MqttPublisher(account)
         publisher.connect(1, Message("x", b""), lambda outcome: None)
         publisher.close()
 
