@@ -45,6 +45,8 @@ class _Run:
     bets: dict[str, int] = field(default_factory=dict)
     wins: dict[str, int] = field(default_factory=dict)
     rake: dict[str, int] = field(default_factory=dict)
+    results: dict[str, Data] = field(default_factory=dict)
+    """The result that holds so far, of hands that have ended and are not final."""
     hands: set[str] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)
     """Hands that have ended; of them those in ``hands`` are not final yet."""
@@ -85,6 +87,12 @@ def _take(run: _Run, found: Sums, event: Event, data: Data) -> Iterator[str]:
             run.rake[data["hand"]] = data["computed"] if data["dropped"] is None else data["dropped"]
         case "hand.closed":
             yield from _hand(run, data["hand"], data["result"])
+        case "hand.corrected":
+            yield from _corrected(run, data["hand"], data["result"])
+        case "hand.final" if data["hand"] in run.results:
+            result = run.results.pop(data["hand"])
+            if data["revision"] != result["revision"]:
+                yield f"final at revision {data['revision']}, the last one is {result['revision']}"
         case "hand.voided":
             run.rake.pop(data["hand"], None)
             run.since["hands_void"] += 1
@@ -143,17 +151,39 @@ def _hand_number(run: _Run, day: str, number: int) -> Iterator[str]:
 
 def _hand(run: _Run, hand: str, result: Data) -> Iterator[str]:
     """What went in came out, is rake, or a tip; what boxes won, the house lost."""
+    yield from _balance(result)
+    for place, put, got in _spots(result):
+        run.bets[place] = run.bets.get(place, 0) + put
+        run.wins[place] = run.wins.get(place, 0) + got
+    run.results[hand] = result
+    run.since["hands"] += 1
+    run.since["rake"] += run.rake.pop(hand, 0)
+    run.since["tips"] += result.get("tips", 0)
+
+
+def _balance(result: Data) -> Iterator[str]:
     spots = list(_spots(result))
     staked, back = sum(spot[1] for spot in spots), sum(spot[2] for spot in spots)
     rest = result["house_net"] if "boxes" in result else result["rake"] + result["tips"]
     if staked != back + rest:
         yield f"{staked} went in, {back} came out, and the rest should be {rest}"
-    for place, put, got in spots:
-        run.bets[place] = run.bets.get(place, 0) + put
-        run.wins[place] = run.wins.get(place, 0) + got
-    run.since["hands"] += 1
-    run.since["rake"] += run.rake.pop(hand, 0)
-    run.since["tips"] += result.get("tips", 0)
+
+
+def _corrected(run: _Run, hand: str, result: Data) -> Iterator[str]:
+    """The new result of a hand holds in the place of the one before: what differs is booked now."""
+    yield from _balance(result)
+    before = run.results.get(hand)
+    run.results[hand] = result
+    if before is None:
+        return
+    if result["revision"] != before["revision"] + 1:
+        yield f"revision {result['revision']} of hand {hand} follows {before['revision']}"
+    for sign, one in ((-1, before), (1, result)):
+        for place, put, got in _spots(one):
+            run.bets[place] = run.bets.get(place, 0) + sign * put
+            run.wins[place] = run.wins.get(place, 0) + sign * got
+        run.since["rake"] += sign * one.get("rake", 0)
+        run.since["tips"] += sign * one.get("tips", 0)
 
 
 def _spots(result: Data) -> Iterable[tuple[str, int, int]]:

@@ -326,7 +326,7 @@ class CoreThread:
                 self._seed_ahead()
                 return fed
         if isinstance(fed.what, Command):
-            remedy = "what it says cannot be recorded: say it shorter, in plain text"
+            remedy = "what it says cannot be recorded: say it shorter, in plain text, of what this ledger has"
             return replace(fed, records=[], mistake=BadCommand("command", fed.what.name, remedy))
         if isinstance(fed.what, Notice | Tick | HandSeed):
             raise failure

@@ -85,6 +85,11 @@ def arguments(args: argparse.Namespace) -> dict[str, Any]:
     for name in ("lines", "given", "taken"):
         if name in given:
             given[name] = [{"denomination": value, "count": count} for value, count in given[name]]
+    if "moves" in given:
+        wrong = next((amount for _, _, amount in given["moves"] if not amount.isdecimal()), None)
+        if wrong is not None:
+            raise LocalError("--move", wrong, "ends in an amount in minor units: FROM TO AMOUNT")
+        given["moves"] = [{"from": a, "to": b, "amount": int(amount)} for a, b, amount in given["moves"]]
     if "draw" in given:
         given["draw"] = [{"seat": seat, "card": card} for seat, card in given["draw"]]
     if "shows" in given:
@@ -104,6 +109,13 @@ def _chips(text: str) -> tuple[int, int]:
     if not (value.isdecimal() and count.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r}: VALUE=COUNT, for example 500=40")
     return int(value), int(count)
+
+
+def _showed(text: str) -> dict[str, Any]:
+    seat, _, cards = text.partition("=")
+    if not seat.isdecimal() or not cards or len(cards) % 2:
+        raise argparse.ArgumentTypeError(f"{text!r}: SEAT=CARDS, for example 3=AsKd")
+    return {"seat": int(seat), "cards": [cards[at : at + 2] for at in range(0, len(cards), 2)]}
 
 
 def _drawn(text: str) -> tuple[int, str]:
@@ -252,11 +264,15 @@ def _hands(command: Any) -> None:
         paid.add_argument("amount", type=int, help="minor units")
     rake = command("rake", "the rake went into its box", "amount")
     rake.add_argument("amount", type=int, help="minor units")
-    rule = command("rule", "rule on an incident", "incident", "ruling", "card", "second")
+    rule = command("rule", "rule on an incident", "incident", "ruling", "card", "second", "moves", "tabled")
     rule.add_argument("incident", help="its id, or its code where one is open")
     rule.add_argument("ruling", nargs="?", default="proposed")
     rule.add_argument("--card", help="with name_card: rank and suit, for example As")
     rule.add_argument("--with", dest="second", metavar="STAFF", help="where two have to sign (I-31)")
+    places = "with correct: seat:3, rake, tips; box:2:trips, house"
+    rule.add_argument("--move", dest="moves", nargs=3, action="append", metavar=("FROM", "TO", "AMOUNT"), help=places)
+    rule.add_argument("--tabled", type=_showed, action="append", metavar="SEAT=CARDS", help="with correct: 3=AsKd")
+    command("dispute", "the result of the last hand is disputed; no hand goes on until it is ruled")
 
 
 def _words(command: Any) -> None:

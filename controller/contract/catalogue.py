@@ -24,6 +24,7 @@ from controller.contract.schema import (
     RULES,
     SALT,
     SEAT,
+    SHARES,
     TEXT,
     TIME,
     Schema,
@@ -33,6 +34,7 @@ from controller.contract.schema import (
     one,
     some,
 )
+from controller.contract.trouble import TROUBLE
 
 VERSIONS: dict[str, str] = {}
 """Types whose schema is not 1.0 any more."""
@@ -48,7 +50,6 @@ _HAND = {"hand": KEY, "n": COUNT, "t_ms?": COUNT} | _BASIS
 _PERHAPS_HAND = {"hand?": KEY, "n?": COUNT, "t_ms?": COUNT} | {
     f"{name.removesuffix('?')}?": _BASIS[name] for name in _BASIS
 }
-_SHARES = many(obj({"seat": SEAT, "amount": MONEY}))
 _RETURNED = many(obj({"seat?": SEAT, "box?": SEAT, "spot?": KEY, "amount": MONEY}))
 _POTS = many(obj({"pot": COUNT, "amount": MONEY, "eligible": many(SEAT)}))
 _AWARDS = many(
@@ -58,8 +59,8 @@ _AWARDS = many(
             "amount": MONEY,
             "rake": MONEY,
             "eligible": many(SEAT),
-            "winners": _SHARES,
-            "odd": _SHARES,
+            "winners": SHARES,
+            "odd": SHARES,
             "by": one("hand", "last"),
         }
     )
@@ -240,7 +241,7 @@ HAND: dict[str, dict[str, Schema]] = {
         "amount": MONEY,
         "cause": one("uncalled", "string_bet", "irregular", "change", "voided"),
     },
-    "street.closed": {"street": _STREET, "stakes": _SHARES, "pots": _POTS, "next": known(KEY)},
+    "street.closed": {"street": _STREET, "stakes": SHARES, "pots": _POTS, "next": known(KEY)},
     "street.opened": {
         "street": _STREET,
         "cards": many(CARD),
@@ -283,7 +284,14 @@ HAND: dict[str, dict[str, Schema]] = {
         "duration_ms": COUNT,
         "actions": COUNT,
     },
-    "hand.corrected": {"result": _RESULT, "refers": TEXT, "incident": KEY, "by": ANY},
+    # Ours: ``moves``, what the new result gives to another place than the one before.
+    "hand.corrected": {
+        "result": {"anyOf": [_RESULT, boxes.RESULT]},
+        "refers": TEXT,
+        "incident": KEY,
+        "by": many(PERSON),
+        "moves?": many(obj({"from": KEY, "to": KEY, "amount": MONEY})),
+    },
     "hand.voided": {"cause": KEY, "incident?": KEY, "returned": _RETURNED, "rake": MONEY, "by": ANY},
     "hand.redealt": {"old": KEY, "new": KEY, "kept": ANY, "seats?": ANY, "incident?": KEY, "rules": RULES},
     "hand.final": {
@@ -291,64 +299,6 @@ HAND: dict[str, dict[str, Schema]] = {
         "refers": TEXT,
         "reason": one("next_hand", "table_closed", "ruled"),
     },
-}
-
-TROUBLE: dict[str, dict[str, Schema]] = {
-    "action.refused": {
-        "seat?": known(SEAT),
-        "tried": obj({"kind": KEY, "to?": known(MONEY)}),
-        "rules": RULES,
-        "allowed": many(obj({"kind": KEY, "min?": known(MONEY), "max?": known(MONEY)})),
-        # What was said out of turn and binds while the action to the seat does not change.
-        "early?": obj({"kind": KEY, "to": MONEY, "level": MONEY, "sensed": BOOL}),
-    },
-    "breach.noted": {
-        "rules": RULES,
-        "reaction": one("FLAG", "INFO", "BLOCK", "HOLD"),
-        "seat?": known(SEAT),
-        "box?": SEAT,
-        "what": KEY,
-        "asked?": ANY,
-        "allowed_now?": many(ANY),
-        "reported?": BOOL,
-        "by?": PERSON,
-        "repeat": COUNT,
-    },
-    "incident.opened": {
-        "incident": KEY,
-        "code": {"type": "string", "pattern": "^I-[0-9]+$"},
-        "rules": RULES,
-        "severity": one("low", "high", "stop"),
-        "phase?": known(KEY),
-        "sa?": known(BOOL),
-        "holds": one("seat", "hand", "table", "none"),
-        "seats?": many(SEAT),
-        "boxes?": many(SEAT),
-        "kind": KEY,
-        "facts": MAP,
-        "proposed?": known(obj({"ruling": KEY, "effects?": _SHARES})),
-        "alternatives?": many(ANY),
-        "signatures_needed": COUNT,
-        "who_may_rule": many(ROLE),
-        "due_ms?": COUNT,
-    },
-    "incident.updated": {"incident": KEY, "adds": MAP, "severity?": one("low", "high", "stop")},
-    "incident.ruled": {
-        "incident": KEY,
-        "ruling": KEY,
-        "follows_proposal": BOOL,
-        "against_rules": RULES,
-        "reason": TEXT,
-        "by": many(PERSON),
-        "signatures": ANY,
-    },
-    "incident.closed": {
-        "incident": KEY,
-        "outcome": one("resumed", "corrected", "voided", "redealt", "noted"),
-        "held_ms": known(COUNT),
-        "refers?": many(TEXT),
-    },
-    "override.used": {"rules": RULES, "reason": TEXT, "by": ANY, "until": ANY},
 }
 
 ANY_STREAM: dict[str, dict[str, Schema]] = {

@@ -55,6 +55,7 @@ def obj(fields: Mapping[str, Schema]) -> Schema:
 RULES = many({"type": "string", "pattern": "^[A-Z][A-Za-z0-9.-]*$"})
 ROLE = one("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 PERSON = obj({"staff": TEXT, "role": ROLE})
+SHARES = many(obj({"seat": SEAT, "amount": MONEY}))
 FRACTION = obj({"num": MONEY, "den": COUNT})
 EVIDENCE = many(obj({"device": KEY, "reading": TEXT}))
 CATEGORY = one(

@@ -8,7 +8,7 @@ from controller.core.errors import BadCommand
 from controller.core.floor import attesting, button, chips, confirming, counting, deck, opening, seats, settings, staff
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import exposing, naming
+from controller.core.rules import correcting, exposing, naming
 from controller.core.rules.ultimate import colours
 from controller.core.rulings import rule
 
@@ -47,6 +47,7 @@ COMMANDS: dict[str, Callable[[Out, Command], None]] = {
     "push": seating.push,
     "rake": seating.rake,
     "tip": seating.tip,
+    "dispute": correcting.dispute,
     "rule": rule,
     "colour": colours.colour,
 }

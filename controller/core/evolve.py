@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.core.cash.evolve import CASH
+from controller.core.cash.state import changes
 from controller.core.floor.evolve import FLOOR
 from controller.core.records import Record
 from controller.core.rules.button import clockwise_from
@@ -252,10 +253,34 @@ def _hand_closed(state: State, record: Record) -> None:
         seat = state.seats.get(line["seat"])
         if seat is not None:
             seat.stack = line["stack_after"]
-    state.pending = Pending(data["hand"], data["n"] + 1, data["t_ms"], data["result"]["revision"], record.day)
+    state.pending = _pending(record)
     state.hands += 1
     _left_behind(state, state.hand)
     state.hand = None
+
+
+def _pending(record: Record) -> Pending:
+    data, result = record.data, record.data["result"]
+    return Pending(data["hand"], data["n"] + 1, data["t_ms"], result["revision"], record.day, result)
+
+
+def _hand_corrected(state: State, record: Record) -> None:
+    """Money of a closed hand goes to another place; in the hand under way nobody gets chips into play (HR-9.4)."""
+    state.pending = _pending(record)
+    hand = state.hand
+    for place, change in changes(record.data["moves"]):
+        seat = state.seats.get(int(place[5:])) if place.startswith("seat:") else None
+        if seat is None:
+            continue
+        number = int(place[5:])
+        if hand is None or number not in hand.order:
+            seat.stack = None if seat.stack is None else seat.stack + change
+        elif change > 0:
+            seat.behind += change
+        else:
+            have = hand.stack[number]
+            hand.stack = {**hand.stack, number: None if have is None else have + change}
+            hand.before = None
 
 
 def _hand_voided(state: State, record: Record) -> None:
@@ -297,6 +322,7 @@ TABLE: dict[str, Callable[[State, Record], None]] = {
     "tray.counted": _tray_counted,
     "hand.started": _hand_started,
     "hand.closed": _hand_closed,
+    "hand.corrected": _hand_corrected,
     "hand.voided": _hand_voided,
     "hand.redealt": _hand_redealt,
     "hand.final": _hand_final,
@@ -312,8 +338,7 @@ def _round_started(state: State, record: Record) -> None:
 
 
 def _round_closed(state: State, record: Record) -> None:
-    data = record.data
-    state.pending = Pending(data["hand"], data["n"] + 1, data["t_ms"], data["result"]["revision"], record.day)
+    state.pending = _pending(record)
     state.hands += 1
     ultimate.ended(state.table, record)
 

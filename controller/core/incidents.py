@@ -1,5 +1,6 @@
 """Opening incidents: what a person must rule on, with a proposal. Rulings are carried out in ``rulings``."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
@@ -353,10 +354,10 @@ def resume(out: Out) -> str | None:
     )
 
 
-def close(out: Out, name: str, outcome: str, basis: Any = "derived") -> None:
-    """Emit ``incident.closed``."""
+def close(out: Out, name: str, outcome: str, basis: Any = "derived", refers: Sequence[dict[str, str]] = ()) -> None:
+    """Emit ``incident.closed``. ``refers``: the events of its effect, by type and hand; the ledger knows their ids."""
     incident = out.state.incidents[name]
-    data: dict[str, Any] = {"incident": name, "code": incident.code, "outcome": outcome, "refers": []}
+    data: dict[str, Any] = {"incident": name, "code": incident.code, "outcome": outcome, "refers": list(refers)}
     data["held_ms"] = out.held_ms(name)
     if incident.hand is not None and out.state.play is not None and out.state.play.id == incident.hand:
         out.hand("incident.closed", data, basis)

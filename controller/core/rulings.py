@@ -9,7 +9,7 @@ from controller.core.facts import CardCame, Declared, Finished, Kind, Shown
 from controller.core.floor import button, counting
 from controller.core.inputs import Command
 from controller.core.out import Out
-from controller.core.rules import dealing, paying, showdown, turns
+from controller.core.rules import correcting, dealing, paying, showdown, turns
 from controller.core.rules.ultimate import ruling as ultimate
 from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand, Incident
@@ -19,7 +19,10 @@ OUTCOMES |= dict.fromkeys(incidents.AGAINST_AWARD.values(), "corrected")
 
 
 def rule(out: Out, command: Command) -> None:
-    """``rule``: incident (id, or its code where only one is open), ruling (``proposed`` or a name), reason."""
+    """``rule``: incident (id, or its code where only one is open), ruling (``proposed`` or a name), reason.
+
+    ``correct`` of a disputed result says how: moves, tabled.
+    """
     incident = _find(out, str(command.args.get("incident", "")))
     ruling = str(command.args.get("ruling", "proposed"))
     ruling = incident.proposed if ruling == "proposed" else ruling
@@ -38,6 +41,9 @@ def rule(out: Out, command: Command) -> None:
         if accepted is None:
             return
         more = accepted
+    if incident.kind == correcting.KIND:
+        correcting.ruled(out, incident, command, ruling)
+        return
     coup = out.state.table.coup
     if coup is not None and incident.hand == coup.id:
         _rule_round(out, coup, incident, command, ruling)

@@ -133,7 +133,16 @@ ARGUMENTS: dict[str, Mapping[str, Check]] = {
     "push": _PAID,
     "rake": {"amount": _whole},
     "tip": _PAID,
-    "rule": {"incident": _text, "ruling": _text, "card": _text, "args": _table_of(card=_text), "with": _staff},
+    "dispute": {},
+    "rule": {
+        "incident": _text,
+        "ruling": _text,
+        "card": _text,
+        "args": _table_of(card=_text),
+        "moves": _list_of(_table_of(**{"from": _text, "to": _text, "amount": _whole})),
+        "tabled": _list_of(_table_of(seat=_whole, cards=_list_of(_text))),
+        "with": _staff,
+    },
     "colour": {"colour": _text, "value": _whole, "player": _text, "box": _whole, "count": _whole},
     "no_more_bets": {"shuffled": _flag, "cut_offered": _flag, "cut_by": _text},
 }

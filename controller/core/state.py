@@ -52,13 +52,14 @@ class Incident:
 
 @dataclass(slots=True)
 class Pending:
-    """A closed hand whose result can still be disputed."""
+    """A closed hand whose result can still be disputed. ``result`` is what holds so far."""
 
     hand: str
     n: int
     t_ms: int
     revision: int
     day: str
+    result: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,16 +336,12 @@ class Ledger:
             heads = {stream: tail.heads.get(stream, Head()).sequence for stream in record.data["through"]}
             return record.data | {"through": {stream: f"{last:016d}" for stream, last in heads.items()}}
         refers = record.data.get("refers")
-        if not isinstance(refers, dict):
-            return record.data
-        found = self._connection.execute(
-            "SELECT stream, sequence FROM row WHERE hand = ? AND type = ? ORDER BY row DESC LIMIT 1",
-            (record.hand, refers["type"]),
-        ).fetchone()
-        if found is None:
-            raise ValueError(f"this ledger has no {refers['type']} of hand {record.hand}")
-        stream, sequence = found
-        return record.data | {"refers": envelope.event_id(self.id, stream, sequence)}
+        if isinstance(refers, dict):
+            return record.data | {"refers": restoring.named(self.path, self._connection, record.hand, refers)}
+        if isinstance(refers, list) and refers and isinstance(refers[0], dict):
+            named = [restoring.named(self.path, self._connection, one["hand"], one) for one in refers]
+            return record.data | {"refers": named}
+        return record.data
 
     def _sign(self, tail: Tail, at_least: int, wall_ns: int) -> None:
         """Sign the head of each stream that has so many unsigned rows. A signature itself is not counted."""

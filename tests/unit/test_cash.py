@@ -489,3 +489,28 @@ def test_found_and_adjusted_amounts_are_payable_in_chips(name: str, args: dict[s
     felt = Felt(setup(unit=100)).open([10_000, 10_000])
     with pytest.raises(BadCommand, match="multiple of the smallest chip, 100"):
         felt.say(name, amount=150, **args)
+
+
+def of_before(felt: House, hand: str, **move: Any) -> None:
+    felt.by("s-3", "chief_inspector", "adjust", "the cage found it", hand=hand, **move, **{"with": "s-1"})
+
+
+def test_a_hand_of_a_session_that_has_ended_is_adjusted_between_tray_and_boxes_open_or_closed() -> None:
+    felt = raked().done()
+    hand = felt.all("hand.closed")[0]["hand"]
+    felt.by("s-1", "dealer", "close", lines=lines(d1=5000), **{"with": "s-3"})
+    assert felt.all("table.closed")
+    rake = felt.session.state.cash.boxes["rake"]
+    of_before(felt, hand, amount=20, **{"from": "rake", "to": "tips"})
+    assert felt.session.state.cash.boxes["rake"] == rake - 20
+    fits(felt)
+    felt.ready(STACKS)
+    boxes = dict(felt.session.state.cash.boxes)
+    assert (boxes["rake"], boxes["tips"]) == (rake - 20, 20)
+    of_before(felt, hand, amount=5, **{"from": "tips", "to": "tray"})
+    assert felt.session.state.cash.boxes["tips"] == 15
+    with pytest.raises(BadCommand, match="cage"):
+        of_before(felt, hand, amount=5, **{"from": "seat:1", "to": "tray"})
+    with pytest.raises(BadCommand, match="name a hand of this table"):
+        of_before(felt, "t99-20261130-0001", amount=5, **{"from": "tips", "to": "tray"})
+    fits(felt)

@@ -23,6 +23,7 @@ from controller.ledger.store import Ledger
 from tests.felt import WALL, Felt
 from tests.floors import House
 from tests.ledgers import Desk, new_desk
+from tests.unit.test_archives import acknowledge, reopen
 from tests.unit.test_cash import a_table, final, lines, raked
 
 TABLE = "/felt/zg1/t07"
@@ -174,3 +175,69 @@ def test_the_command_tells_each_shift_and_fails_where_it_does_not_add_up(
     assert "adds up" in told
     assert cli.main(["sums", str(tmp_path / "store"), "zg1/t07", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ok"] is True
+
+
+def disputed() -> House:
+    """The last hand of a day is disputed: some of its rake goes back, and a tip was a mistake."""
+    felt = raked().done()
+    felt.by("s-1", "dealer", "dispute", "the rake was too much")
+    moves = [{"from": "rake", "to": "seat:1", "amount": 20}]
+    felt.by("s-3", "chief_inspector", "rule", "it was", incident="I-19", ruling="correct", moves=moves)
+    felt.say("meters")
+    felt.by("s-1", "dealer", "close", lines=lines(d1=5000), **{"with": "s-3"})
+    assert felt.all("table.closed"), felt.breaches
+    return felt
+
+
+def test_the_office_books_the_result_that_holds(tmp_path: Path) -> None:
+    felt = disputed()
+    with closing(office(tmp_path, felt)) as store:
+        found = sums_of(store, TABLE)
+    assert found.faults == []
+    assert found.open == []
+    assert [one.rake for one in found.readings] == [50, 50]
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "fault"),
+    [
+        ("hand.final", {"revision": 0}, "final at revision 0, the last one is 1"),
+        ("hand.corrected", {"result": {"revision": 1, "seats": [], "rake": 7, "tips": 0}}, "the rest should be 7"),
+        ("hand.corrected", {"result": {"revision": 2, "seats": [], "rake": 0, "tips": 0}}, "revision 2 of hand"),
+    ],
+)
+def test_the_office_finds_what_does_not_fit_a_correction(
+    tmp_path: Path, kind: str, change: dict[str, Any], fault: str
+) -> None:
+    felt = disputed()
+    next(record for record in felt.records if record.type == kind).data.update(change)
+    with closing(office(tmp_path, felt)) as store:
+        assert any(fault in one for one in sums_of(store, TABLE).faults)
+
+
+def test_what_a_correction_refers_to_gets_its_id_from_the_ledger(desk: Desk) -> None:
+    with desk.open() as ledger:
+        events = written(ledger, disputed().records)
+    at = {event["type"]: event for event in events if event["type"].startswith(("hand.c", "hand.final"))}
+    assert at["hand.corrected"]["data"]["refers"] == at["hand.closed"]["id"]
+    assert at["hand.final"]["data"]["refers"] == at["hand.corrected"]["id"]
+    closed = [event for event in events if event["type"] == "incident.closed"]
+    assert [event["data"]["refers"] for event in closed] == [[at["hand.corrected"]["id"]]]
+
+
+def test_a_hand_in_an_archived_file_is_adjusted_and_a_hand_that_never_was_is_not(desk: Desk) -> None:
+    felt = raked().done()
+    felt.by("s-1", "dealer", "close", lines=lines(d1=5000), **{"with": "s-3"})
+    hand = felt.all("hand.final")[0]["hand"]
+    with desk.open() as ledger:
+        written(ledger, felt.records)
+    acknowledge(desk.path)
+    move = {"amount": 5, "from": "rake", "to": "tips", "with": "s-1"}
+    with reopen(desk, archive_mb=0) as ledger:
+        assert ledger.row == 1
+        felt.by("s-3", "chief_inspector", "adjust", "late", hand=hand, **move)
+        refers = written(ledger, felt.last)[-1]["data"]["refers"]
+        assert not refers.startswith(ledger.id)
+        felt.by("s-3", "chief_inspector", "adjust", "late", hand=f"{hand[:-1]}9", **move)
+        with pytest.raises(NotWritable, match=r"no hand\.final"):
+            ledger.append(felt.last, WALL)

@@ -21,9 +21,9 @@ BG_RAKE: dict[str, Any] = {
 }
 
 
-def awarded(profile: Any, stacks: tuple[int, ...] = (5000, 5000, 5000)) -> Felt:
+def awarded(profile: Any, stacks: tuple[int, ...] = (5000, 5000, 5000), unit: int = 1) -> Felt:
     """Seat 1 has won 900 at the showdown, everybody has shown."""
-    felt = Felt(setup(profile=profile)).open(list(stacks)).deal(HOLES, board=BOARD)
+    felt = Felt(setup(profile=profile, unit=unit)).open(list(stacks)).deal(HOLES, board=BOARD)
     felt.act("r300", "c", "c").street().act("k", "k", "k").street()
     if profile.open_late_rounds == "duty":
         felt.act("b100", "c", "c").street().act("b100", "c", "c")

@@ -37,14 +37,16 @@ def adjust(out: Out, command: Command) -> None:
 
     Places: ``seat:3`` ``box:2`` ``tray`` ``drop`` ``rake`` ``tips``. Between hands, with two signatures, one of who may
     rule, and a reason (I-19: later than that nothing of the hand itself is corrected). A seat is who was in that hand
-    and has sat there ever since: nobody pays for who sat there before.
+    and has sat there ever since: nobody pays for who sat there before. So a hand of a session that has ended concerns
+    tray and boxes only, be the table open or closed; the ledger knows whether there was one and whether it is final.
     """
     hand, amount = words.text(command, "hand"), words.amount(out, command)
     source, target = _place(out, command, "from"), _place(out, command, "to")
     finals = out.state.cash.finals
-    if hand not in finals:
+    if hand not in finals and not _of_before(out, hand):
         last = finals[-1] if finals else "none is yet"
-        raise BadCommand("hand", hand, f"name a hand of this session that is final; the last one: {last}")
+        remedy = f"name a hand of this table that is final; the last one of this session: {last}; before that, dispute"
+        raise BadCommand("hand", hand, remedy)
     for name, place in (("from", source), ("to", target)):
         if place.startswith("seat:") and int(place[5:]) not in out.state.cash.played.get(hand, ()):
             remedy = "who sits there was not in that hand: name tray, and settle it with the player at the cage"
@@ -67,6 +69,13 @@ def adjust(out: Out, command: Command) -> None:
     data: Data = {"hand": hand, "amount": amount, "from": source, "to": target, "reason": command.reason}
     data |= {"refers": {"type": "hand.final"}, "signatures": by}
     words.cash(out, "adjustment.recorded", by, data, subject=hand)
+
+
+def _of_before(out: Out, hand: str) -> bool:
+    """Whether a hand can be one of an earlier session, or of this one too long ago to be kept in mind."""
+    playing, pending = out.state.play, out.state.pending
+    now = {one for one in (playing and playing.id, pending and pending.hand) if one}
+    return hand not in now and re.fullmatch(rf"{re.escape(out.setup.table)}-\d{{8}}-\d{{4,6}}", hand) is not None
 
 
 def _exists(out: Out, place: str) -> bool:

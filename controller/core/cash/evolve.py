@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from controller.core.cash.state import MOST_FINALS, Cash, Meters, Slip
+from controller.core.cash.state import BOXES, MOST_FINALS, Cash, Meters, Slip, changes
 from controller.core.records import Record
 
 if TYPE_CHECKING:
@@ -192,6 +192,19 @@ def _spots(result: Data) -> Iterator[tuple[str, int, int]]:
             yield f"box:{box['box']}:{line['spot']}", line["stake"], line["stake"] + line["net"]
 
 
+def _hand_corrected(state: "State", record: Record) -> None:
+    """What a place gets beyond the result before; what seats have is kept with the seats."""
+    for place, change in changes(record.data["moves"]):
+        if place in BOXES:
+            _gives(state, place, change)
+        elif place == "house":
+            _moves(state, change)
+            _others_moved(state)
+        else:
+            wins = state.cash.meters.wins
+            wins[place] = wins.get(place, 0) + change
+
+
 def _seat_left(state: "State", record: Record) -> None:
     """Who sits down there next has not been in the hands so far."""
     cash, seat = state.cash, record.data["seat"]
@@ -284,6 +297,7 @@ CASH: dict[str, Callable[["State", Record], None]] = {
     "hand.voided": _hand_voided,
     "seat.left": _seat_left,
     "hand.final": _hand_final,
+    "hand.corrected": _hand_corrected,
     "tip.given": _tipped,
     "orphan.found": _orphan,
     "adjustment.recorded": _adjusted,

@@ -1,6 +1,8 @@
 """What is on record about the money of a table. Only ``evolve`` changes it. Amounts in minor units."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 Counts = tuple[tuple[int, int], ...]
 """Chips by denomination: (value, count)."""
@@ -73,3 +75,10 @@ class Cash:
 
 
 MOST_FINALS = 500
+
+
+def changes(moves: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    """What each place of a correction gets, less where it gives."""
+    for move in moves:
+        yield move["from"], -move["amount"]
+        yield move["to"], move["amount"]

@@ -8,6 +8,7 @@ from controller.core.rules.ultimate.breaches import LT
 Ids = tuple[str, ...]
 
 BG: dict[str, Ids] = {
+    "disputed": ("CM-19", "CM-23"),
     "raise_cap": (),
     "not_reopened": ("CM-3",),
     "nobody_to_answer": ("CM-4",),
@@ -64,6 +65,7 @@ BG: dict[str, Ids] = {
     "string_bet_late": ("CM-16",),
     "words_first": ("CM-17",),
     "chips_loose": ("BG-2.4",),
+    "others_chips": ("CM-22",),
     "stack_differs": ("CM-22",),
     "held": ("CM-23",),
     "may_not_rule": ("CM-23",),

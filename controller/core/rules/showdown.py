@@ -208,7 +208,7 @@ def final(out: Out, reason: str) -> None:
         "n": pending.n,
         "t_ms": out.t_ms(pending.hand, pending.t_ms),
         "revision": pending.revision,
-        "refers": {"type": "hand.closed"},
+        "refers": {"type": "hand.corrected" if pending.revision else "hand.closed"},
         "reason": reason,
         "basis": "derived",
     }

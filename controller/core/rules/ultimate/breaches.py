@@ -9,6 +9,7 @@ LT: dict[str, tuple[str, ...]] = {
     "trips_sign_range": ("LT-3.5", "LT-3.4"),
     "ante_undecided": ("LT-A13",),
     "luck_undecided": ("LT-A12",),
+    "disputed": ("CM-19", "CM-23"),
     # boxes
     "box_unknown": ("LT-2.1",),
     "pit_boss_announces": ("LT-2.2",),
