@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 from weakref import finalize
 
@@ -26,10 +27,10 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.delivery.errors import BrokerError
+from controller.delivery.properties import Packed
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome
 from controller.errors import LocalError
 
-CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 # paho ships no type for this call.
 _properties: Callable[[int], Properties] = Properties
 # Larger ones are no request that we would serve; the broker keeps them from us.
@@ -127,14 +128,7 @@ class MqttPublisher:
         """See ``Publisher``."""
         if self._client is None:
             raise BrokerError("closed", "not connected to a broker")
-        properties = None
-        if self._modern:
-            properties = _properties(PacketTypes.PUBLISH)
-            properties.ContentType = CONTENT_TYPE
-            if message.labels:
-                properties.UserProperty = list(message.labels)
-            if message.correlation is not None:
-                properties.CorrelationData = message.correlation
+        properties = cast(Properties, Packed(message)) if self._modern else None
         sent = self._client.publish(message.topic, message.body, qos=1, retain=message.retain, properties=properties)
         if sent.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise BrokerError("lost", f"the connection is gone: {error_string(sent.rc)}")
