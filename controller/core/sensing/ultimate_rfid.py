@@ -215,8 +215,8 @@ class UltimateRfid:
                 self._later.append((lying.began, self._stake(place, lying, state)))
                 lying.changed_at = None
         first = min(waiting, default=None)
-        arriving = [s for place in self._card_places() if (s := self._where.arriving_since(place)) is not None]
-        cards = min([*arriving, *self._gaps.open(at)], default=None)  # stakes that are keyed stand in for a lost reader
+        coming = [s for place in self._card_places() if (s := self._where.arriving_since(place)) is not None]
+        cards = min([*coming, *self._gaps.open(at)], default=None)  # stakes that are keyed stand in for a lost reader
         later, self._later = sorted(self._later, key=lambda one: one[0]), []
         for since, what in later:
             barred = first is not None and since > first
