@@ -22,6 +22,7 @@ from controller.core.records import Record
 from controller.corethread import CoreThread
 from controller.inbox import Inbox, Order
 from controller.ledger.keys import Keys, create_signing_key
+from controller.ledger.outbox import Unsent
 from controller.ledger.store import MOST_TOGETHER, Ledger
 from controller.runtime.clock import Clock
 from tests.felt import setup
@@ -37,7 +38,7 @@ class Slow(Ledger):
 
     delay_s = 0.0
 
-    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[int]:
+    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[Unsent]:
         """See ``Ledger``."""
         rows = super().append_together(inputs)
         if rows:
@@ -55,7 +56,7 @@ def measure(folder: Path, inputs: int, together: int, delay_s: float) -> str:
     assert isinstance(ledger, Slow)
     ledger.delay_s = delay_s
     with ledger, mock.patch.object(corethread, "MOST_TOGETHER", together):
-        core = CoreThread(setup(unit=1), ledger, Clock(), inbox, wake=nothing, ended=nothing, seed=1)
+        core = CoreThread(setup(unit=1), ledger, Clock(), inbox, wake=lambda _: None, ended=lambda: None, seed=1)
         core.start({})
         tell(inbox, Command("open", {"button": 2}, "s-01", "manager"))
         tell(inbox, Command("seat", {"seat": 1, "stack": 1000}, "s-01", "manager"))
@@ -72,10 +73,6 @@ def measure(folder: Path, inputs: int, together: int, delay_s: float) -> str:
     rate = f"{written / took:8.0f} records/s"
     lone = f"alone p50 {statistics.median(alone):6.2f} ms, p99 {alone[int(len(alone) * 0.99)]:6.2f} ms"
     return f"{name:16} sync +{delay_s * 1000:.0f} ms  {rate}   {lone}"
-
-
-def nothing() -> None:
-    """Nobody has to be woken."""
 
 
 def absent(number: int) -> Command:

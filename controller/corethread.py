@@ -26,6 +26,7 @@ from controller.core.table import Table
 from controller.errors import FeltError
 from controller.inbox import Ask, Inbox, Item, Order, Outcome, Stop
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
+from controller.ledger.outbox import Unsent
 from controller.ledger.store import MOST_TOGETHER, Ledger
 from controller.runtime.clock import Clock
 from drivers.readings import CardSighted, DeviceLost, DeviceUp, Reading, TagsSeen
@@ -77,7 +78,7 @@ class Listener(Protocol):
 
 
 class CoreThread:
-    """Runs a table on a ledger. ``wake`` is called after each commit (the pump has work)."""
+    """Runs a table on a ledger. ``wake`` is called with what each commit has written (the pump has work)."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class CoreThread:
         clock: Clock,
         inbox: Inbox,
         *,
-        wake: Callable[[], None],
+        wake: Callable[[Sequence[Unsent]], None],
         ended: Callable[[], None],
         seed: int | None = None,
         listener: Listener | None = None,
@@ -201,8 +202,8 @@ class CoreThread:
         for device in sorted(self._inbox.refused()):
             log.warning("queue full", device=device)
             self._play(Notice("queue.overflowed", {"device": device}))
-        if self._ledger.sign_due(self._clock.now(), self._clock.wall()):
-            self._wake()
+        if signed := self._ledger.sign_due(self._clock.now(), self._clock.wall()):
+            self._wake(signed)
         self._keep_state()
         return True
 
@@ -305,9 +306,9 @@ class CoreThread:
     def _store(self, group: Sequence[_Fed]) -> None:
         inputs = [(fed.records, fed.wall) for fed in group if fed.records]
         if inputs:
-            self._ledger.append_together(inputs)
-            log.debug("recorded", types=[record.type for records, _ in inputs for record in records])
-            self._wake()
+            written = self._ledger.append_together(inputs)
+            self._wake(written)
+            log.debug("recorded", rows=len(written), last=written[-1].type)
 
     def _alone(self, fed: _Fed, failure: AppendFailed | None) -> _Fed:
         """Play an input once more, and store it by itself. ``failure``: it has failed by itself before.

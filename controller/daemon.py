@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as Waited
 from contextlib import ExitStack
@@ -40,9 +40,10 @@ from controller.inbox import Ask, Inbox
 from controller.ledger import files, restoring
 from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
+from controller.ledger.outbox import Unsent
 from controller.ledger.store import Ledger
 from controller.ledgercare import BackgroundCheck, FillWatch, fault_data
-from controller.runtime import crash
+from controller.runtime import crash, sweeping
 from controller.runtime.clock import Clock, StepWatch, SuspendWatch, synchronized
 from controller.runtime.metrics import MetricsServer
 from controller.runtime.notify import Notifier
@@ -129,6 +130,7 @@ class Daemon:
             access = self._access(ledger)
             desk = Desk(self._settings.socket, self._inbox, staff, health.report, access)
             commands = CommandSocket(self._settings.socket, desk.answer)
+            sweeping.settle()
             core.start(
                 {name: supervisor.acknowledge for name, supervisor in self._supervisors.items()},
                 {name: self._supervisors[name].lift for name in veils},
@@ -269,9 +271,9 @@ class Daemon:
         if not self._inbox.post(Notice("staff.login", data), timeout_s=5):
             log.error("queue full, a refused log-in was not recorded")
 
-    def _wake_pump(self) -> None:
+    def _wake_pump(self, written: Sequence[Unsent]) -> None:
         if self._pump:
-            self._pump.wake()
+            self._pump.wake(written)
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name

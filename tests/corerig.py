@@ -12,6 +12,7 @@ from controller.corethread import CoreThread, Listener
 from controller.inbox import Ask, Inbox, Order, Outcome
 from controller.ledger.errors import AppendFailed
 from controller.ledger.keys import Keys, create_auditor_key
+from controller.ledger.outbox import Unsent
 from controller.ledger.store import Ledger
 from controller.runtime.clock import Clock
 from drivers.readings import CardSeen, DeviceUp, KeyPressed, KeyReleased, Reading
@@ -27,7 +28,7 @@ class Unsteady(Ledger):
     together: tuple[int, ...] = ()
     """How many inputs were in each transaction so far."""
 
-    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[int]:
+    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[Unsent]:
         self.together += (len(inputs),)
         if self.failures:
             self.failures -= 1
@@ -62,7 +63,8 @@ class Rig:
         self.core.restore(list(self.ledger.restore_rows()))
         self.core.start(dict.fromkeys(("shoe0", "keys0", "cam0"), self._acknowledge))
 
-    def _wake(self) -> None:
+    def _wake(self, written: Sequence[Unsent]) -> None:
+        assert written
         self.woken += 1
 
     def _acknowledge(self, reading: Reading) -> bool:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,8 @@ class Pump:
         # Bounded by what is put in: an outcome per message of the window, and the end of a connection.
         self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
+        # What was just written need not be read again. The oldest fall out where nobody sends: the ledger has them.
+        self._fresh: deque[Unsent | None] = deque(maxlen=_READ_AT_ONCE)
         self._connected = False
         self._lost_since: str | None = None
         self._failures = 0
@@ -86,8 +88,9 @@ class Pump:
         """Start the thread. It connects by itself, and again whenever it has to."""
         self._thread.start()
 
-    def wake(self) -> None:
-        """There are new rows. May be called from any thread, at any time."""
+    def wake(self, written: Sequence[Unsent] = ()) -> None:
+        """There are new rows: those ``written``, or ask the ledger. May be called from any thread, at any time."""
+        self._fresh.extend(written or (None,))
         if not self._woken:
             self._woken = True
             self._publisher.wake()
@@ -250,7 +253,7 @@ class Pump:
         self._publisher.wait(wait - now)
         if self._woken:
             self._woken = False
-            flight.more = True
+            self._take_over(flight)
         while self._outcomes:
             self._take(flight, outbox, self._outcomes.popleft())
         self._say_restored(flight)
@@ -261,6 +264,16 @@ class Pump:
             if flight.under_way:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
+
+    def _take_over(self, flight: Flight) -> None:
+        """Send what was just written if it follows on what we have; where it does not, ask the ledger."""
+        while self._fresh:
+            item = self._fresh.popleft()
+            last = flight.ready[-1].row if flight.ready else flight.read_to
+            if item is None or item.row > last + 1 or len(flight.ready) >= _READ_AT_ONCE:
+                flight.more = True
+            elif item.row > last and not flight.more:
+                flight.ready.append(item)
 
     def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped) -> None:
         if outcome.session != flight.session:

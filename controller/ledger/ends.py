@@ -8,6 +8,7 @@ from pathlib import Path
 from controller.contract.checkpoint import Head
 from controller.contract.integrity import digest
 from controller.ledger.errors import LedgerDamaged
+from controller.ledger.outbox import Unsent
 
 
 @dataclass(slots=True)
@@ -20,6 +21,8 @@ class Tail:
     unsigned: dict[str, int] = field(default_factory=dict)
     day: str = ""
     session: str | None = None
+    written: list[Unsent] = field(default_factory=list)
+    """The rows of this transaction."""
 
 
 def read(connection: sqlite3.Connection, path: Path) -> Tail:

@@ -25,6 +25,7 @@ from controller.ledger import database, ends, files, images, restoring, tailchec
 from controller.ledger.ends import Tail
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.keys import Keys
+from controller.ledger.outbox import Unsent
 from controller.ledger.sealing import Vault
 from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, SigningRhythm
 
@@ -139,12 +140,12 @@ class Ledger:
 
         files.put_away(path, begin)
 
-    def append(self, records: Sequence[Record], wall_ns: int) -> list[int]:
+    def append(self, records: Sequence[Record], wall_ns: int) -> list[Unsent]:
         """Store the records of one input: ``append_together`` of that alone."""
         return self.append_together([(records, wall_ns)])
 
-    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[int]:
-        """Store the records of some inputs in one transaction; return their row numbers once all are durable.
+    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[Unsent]:
+        """Store the records of some inputs in one transaction; return what was written once all of it is durable.
 
         With each input comes its ``wall_ns`` (nanoseconds since 1970), the ``time`` of its records. Signatures that
         are due go in after the input that made them due: what is written does not depend on what is written together.
@@ -152,34 +153,34 @@ class Ledger:
         """
         if not any(records for records, _ in inputs):
             return []
-        rows: list[int] = []
         with self._transaction() as tail:
             for records, wall_ns in inputs:
-                rows += [self._put(tail, record, wall_ns) for record in records]
+                for record in records:
+                    self._put(tail, record, wall_ns)
                 at_once = any(record.type in SIGNED_AT_ONCE for record in records)
                 self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
         if any(record.type in ENDS_A_HAND for records, _ in inputs for record in records):
             self._wipe = True
             self._wipe_log()
-        return rows
+        return tail.written
 
-    def sign_due(self, mono_ns: int, wall_ns: int) -> bool:
+    def sign_due(self, mono_ns: int, wall_ns: int) -> list[Unsent]:
         """Sign what has been unsigned for a period; call it whenever the core thread wakes.
 
-        ``mono_ns`` is the monotonic clock. Returns whether rows were appended. Raises ``AppendFailed``. A hand's key
+        ``mono_ns`` is the monotonic clock. Returns what was written. Raises ``AppendFailed``. A hand's key
         that still stands in the write-ahead log, because somebody was reading, is wiped as well.
         """
         self._wipe_log()
         if self._sign_at is None:
             self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
         if self._signer is None or mono_ns < self._sign_at:
-            return False
+            return []
         self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
-        before = self.row
-        if any((self._tail or ends.read(self._connection, self.path)).unsigned.values()):
-            with self._transaction() as tail:
-                self._sign(tail, 1, wall_ns)
-        return self.row > before
+        if not any((self._tail or ends.read(self._connection, self.path)).unsigned.values()):
+            return []
+        with self._transaction() as tail:
+            self._sign(tail, 1, wall_ns)
+        return tail.written
 
     @property
     def public_key(self) -> Ed25519PublicKey | None:
@@ -288,7 +289,7 @@ class Ledger:
         ]
         self.append(told, wall_ns)
 
-    def _put(self, tail: Tail, record: Record, wall_ns: int) -> int:
+    def _put(self, tail: Tail, record: Record, wall_ns: int) -> None:
         stream, hand = record.stream, record.hand
         if record.day:
             tail.day = record.day
@@ -301,7 +302,6 @@ class Ledger:
                 "INSERT OR REPLACE INTO meta (name, value) VALUES ('signing_key', ?)", (record.data["new"],)
             )
         tail.unsigned[stream] = tail.unsigned.get(stream, 0) + 1
-        return tail.row
 
     def _insert(self, tail: Tail, record: Record, wall_ns: int, *, day: str, session: str | None) -> None:
         stream = record.stream
@@ -326,6 +326,7 @@ class Ledger:
             tail.sealed[stream] = sealed_digest(before, sequence, key, box, self._vault.auditors(key))
         self._connection.execute(_INSERT, (tail.row, stream, sequence, record.type, record.hand, body, key, box))
         tail.heads[stream] = Head(sequence, digest(body))
+        tail.written.append(Unsent(tail.row, stream, sequence, record.type, body))
 
     def _resolved(self, record: Record, tail: Tail) -> dict[str, Any]:
         """The data of a record with what only we know: the id of an event it refers to, how far the streams go.
@@ -362,7 +363,7 @@ class Ledger:
     def _transaction(self) -> Iterator[Tail]:
         """Give a tail to grow, and make it the ledger's own when all of it is durable."""
         before = self._tail or ends.read(self._connection, self.path)
-        tail = replace(before, heads=dict(before.heads), unsigned=dict(before.unsigned))
+        tail = replace(before, heads=dict(before.heads), unsigned=dict(before.unsigned), written=[])
         tail.sealed = dict(before.sealed)
         try:
             self._connection.execute("BEGIN IMMEDIATE")

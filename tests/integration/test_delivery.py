@@ -1,6 +1,7 @@
 """Delivery against a real mosquitto: whatever breaks, every event arrives, in order, with the same bytes."""
 
 import json
+import random
 import socket
 import sqlite3
 import subprocess
@@ -24,11 +25,11 @@ from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.publisher import Dropped, Message, Outcome
 from controller.errors import LocalError
-from controller.ledger.outbox import Outbox
+from controller.ledger.outbox import Outbox, Unsent
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
 from tests.certificates import Authority
 from tests.delivering import TOPICS, Gate, Rig, make_rig, unsent
-from tests.ledgers import WALL, new_desk, play, record
+from tests.ledgers import WALL, hand_records, new_desk, play, record
 from tests.subscribers import Subscriber
 from tests.waiting import wait_until
 
@@ -305,6 +306,37 @@ def test_whatever_a_broker_says_is_an_outcome_or_a_broker_error(version: str, sa
                 if any(isinstance(one, Dropped) for one in heard):
                     return
             raise AssertionError("neither an error nor the end of the connection")
+
+
+def test_rows_come_with_the_wake_or_out_of_the_ledger_but_each_once(broker: MosquittoBroker, rig: MakeRig) -> None:
+    """What was just written is handed over; a wake that is lost, says nothing or says it again does no harm."""
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        chance = random.Random(5)
+        late: list[list[Unsent]] = []
+        for _ in range(40):
+            for rec in hand_records(f"h{r.ledger.row}"):
+                late.append(r.ledger.append([rec], WALL))
+                match chance.choice(["told", "late", "again", "empty", "burst"]):
+                    case "told":
+                        r.pump.wake(late[-1])
+                        late.clear()
+                    case "again":
+                        for written in late[-2:] * 2:
+                            r.pump.wake(written)
+                    case "empty":
+                        r.pump.wake()
+                        late.clear()
+                    case "burst":
+                        r.pump.wake([row for written in late for row in written])
+                        late.clear()
+                    case "late":
+                        pass
+        r.pump.wake()
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        wait_until(lambda: unsent(r) == 0)
+        events = [heard.body for heard in subscriber.heard if b'"specversion"' in heard.body]
+        assert events == r.bodies(), "nothing was sent twice"
 
 
 def test_an_idle_connection_proves_that_it_lives(broker: MosquittoBroker, rig: MakeRig) -> None:

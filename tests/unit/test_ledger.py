@@ -43,11 +43,11 @@ def test_a_new_ledger_begins(desk: Desk) -> None:
 
 def test_rows_sequences_and_hashes_go_on_after_a_restart(desk: Desk) -> None:
     with desk.open(signing=False) as ledger:
-        assert ledger.append(opening(), WALL) == [2, 3]
+        assert [item.row for item in ledger.append(opening(), WALL)] == [2, 3]
         head = ledger.head("play")
     with desk.open(signing=False) as ledger:
         assert ledger.head("play") == head
-        assert ledger.append([record("seat.taken", seat=1)], WALL) == [4]
+        assert [item.row for item in ledger.append([record("seat.taken", seat=1)], WALL)] == [4]
         event = json.loads(ledger.tail(1)[0])
         assert event["sequence"] == f"{2:016d}"
         assert event["row"] == f"{4:016d}"
@@ -168,7 +168,7 @@ def test_an_append_that_fails_leaves_nothing(desk: Desk, broken: str) -> None:
             ledger.append(batch, WALL)
         assert (ledger.row, ledger.head("play")) == (before, head)
         ledger._connection.execute("PRAGMA max_page_count = 1000000")
-        assert ledger.append(hand_records("h1"), WALL)[0] == before + 1
+        assert ledger.append(hand_records("h1"), WALL)[0].row == before + 1
     assert verify(desk.path).ok
 
 
