@@ -296,8 +296,10 @@ class CoreThread:
 
     def _lift(self) -> None:
         """Readers are told where cards lie face up, as soon as that changes."""
+        if not self._lifts:
+            return
         lifted = self._table.open_channels()
-        if self._lifts and lifted != self._lifted:
+        if lifted != self._lifted:
             self._lifted = lifted
             for name, open_ in lifted[0].items():
                 if name in self._lifts:
