@@ -128,6 +128,7 @@ class TimingFile(Section):
     chip_absent_ms: Milliseconds = 10_000
     clear_ms: Milliseconds = 1500
     in_flight_ms: Milliseconds = 4_000
+    change_ms: Milliseconds = 8_000
     payout_ms: Milliseconds = 8_000
     spoken_ms: Milliseconds = 30_000
     turned_ms: Milliseconds = 4_000

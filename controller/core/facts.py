@@ -81,6 +81,22 @@ class CountsDiffer:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeDiffers:
+    """A change of chips during a hand has not come out even in time.
+
+    ``gave`` and ``got`` in minor units: what the seat gave to the tray and to other seats, and what it got from there.
+    ``others``: the seats among those that gave. What nobody paid for is no stake, wherever it lies.
+    """
+
+    seat: int
+    gave: int
+    got: int
+    others: tuple[int, ...] = ()
+    basis: Basis = "sensor"
+    evidence: Sources = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HandAttested:
     """The dealer attests shuffle and cut (HAND); at a shoe table the blinds and antes due are posted with it.
 
@@ -334,6 +350,7 @@ Fact = (
     | Declared
     | StakePlaced
     | CountsDiffer
+    | ChangeDiffers
     | HandAttested
     | Shown
     | CardsNamed

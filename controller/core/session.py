@@ -12,6 +12,7 @@ from controller.core.facts import (
     CardDoubtful,
     CardsAstray,
     CardsNamed,
+    ChangeDiffers,
     CountsDiffer,
     Declared,
     Exposed,
@@ -142,6 +143,8 @@ class Session:
                 self._used(starting.attest(out, fact, self._seed))
             case StakePlaced():
                 self._used(stakes.placed(out, fact, self._seed))
+            case ChangeDiffers():
+                stakes.uneven(out, fact)
             case CountsDiffer():
                 incidents.counts_differ(out, fact)
             case Shown():

@@ -115,6 +115,7 @@ class Timing:
     chip_absent_ms: int = 10_000
     clear_ms: int = 1500
     in_flight_ms: int = 4_000
+    change_ms: int = 8_000
     payout_ms: int = 8_000
     spoken_ms: int = 30_000
     turned_ms: int = 4_000

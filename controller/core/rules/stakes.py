@@ -7,7 +7,7 @@ the outcome, or held where a person must rule.
 from typing import Any
 
 from controller.core import guard, incidents
-from controller.core.facts import Declared, HandAttested, Kind, StakePlaced
+from controller.core.facts import ChangeDiffers, Declared, HandAttested, Kind, StakePlaced
 from controller.core.out import Out, cite
 from controller.core.rules import acting, betting, positions, starting, turns
 from controller.core.rules.betting import Bounds
@@ -129,6 +129,18 @@ def _loose(out: Out, fact: StakePlaced, asked: str) -> None:
     out.breach("chips_loose", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
 
 
+def uneven(out: Out, fact: ChangeDiffers) -> None:
+    """Change that does not come out even: nothing changes by it, and people put it right (HR-2.1, CM-22)."""
+    if fact.others:
+        told = f"seat {fact.seat} got {fact.got} from seat {', '.join(map(str, fact.others))} and gave {fact.gave}"
+        asked = f"{told}: each plays with the chips before it; those of others are no stake and go back"
+        out.breach("others_chips", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
+        return
+    told = f"seat {fact.seat} gave {fact.gave} to the tray and got {fact.got} from it"
+    asked = f"{told}: count the change again; what came from the tray and was not paid for is no stake"
+    out.breach("chips_loose", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
+
+
 # --- in a round ----------------------------------------------------------------------------------------------
 
 
@@ -150,6 +162,8 @@ def _bet(out: Out, hand: Hand, fact: StakePlaced) -> None:
     if bounds is None or bounds.seat != fact.seat:
         if fact.total == accounted + hand.excess.get(fact.seat, 0):
             return  # seen again by antennas that have been away: told already
+        if fact.seat in hand.acted and not fact.chips:
+            return  # what is too much goes back, one chip after the other
         if fact.seat in hand.acted and fact.movements > 1:
             _string(out, hand, fact, accounted)
         else:

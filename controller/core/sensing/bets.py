@@ -1,6 +1,6 @@
 """Chips in front of the seats: which movements are over, and what lies there now. One movement is one stake."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from dataclasses import dataclass, field, replace
 
 from controller.core.sensing.counting import value
@@ -35,6 +35,8 @@ class Spot:
     """Whether one of them lay elsewhere before: what is met here for the first time may be an old stake."""
     warned: bool = False
     """That these chips wait for cards has been told."""
+    watched: bool = False
+    """Whether one of them came while the spot was being read: else all may have lain there for long."""
 
 
 @dataclass(slots=True)
@@ -68,6 +70,12 @@ class Bets:
         self._patience = setup.timing.in_flight_ms * MS
         self._round = Round()
         self._met: set[str] = set()
+        self._first_read: dict[int, int] = {}
+
+    def read(self, place: str, at: int) -> None:
+        """A place has been read."""
+        if place.startswith("bet:") and place not in self._where.seen_places:
+            self._first_read[int(place[4:])] = at
 
     def follow(self, state: State, at: int) -> None:
         """A new round carries over what lies on the spots; a street's end makes their chips the pot's.
@@ -168,6 +176,8 @@ class Bets:
                 spot.changed_at, spot.due = at, at + self._merge
                 new = move.tag not in spot.lay | spot.carried
                 spot.fresh.discard(move.tag)
+                old = self._first_read.get(int(place[4:]), -1) + self._merge
+                spot.watched = spot.watched or met or move.before is not None or move.since > old
                 if place == move.before:
                     spot.left = move.since if spot.left is None else min(spot.left, move.since)
                 else:
@@ -224,6 +234,37 @@ class Bets:
         """What rests before a seat is looked at again then."""
         self._round.spots[seat].due = due
 
+    def stake_lying(self, seat: int) -> frozenset[str]:
+        """The chips before a seat, without what lay there before the round and what is no stake."""
+        spot = self._round.spots.get(seat)
+        return self._where.at(f"bet:{seat}") - (spot.carried if spot is not None else frozenset())
+
+    def is_aside(self, seat: int, tag: str) -> bool:
+        """Whether a chip that lies before a seat, or just lay there, is no stake of this round."""
+        spot = self._round.spots.get(seat)
+        return spot is not None and tag in spot.carried
+
+    def set_aside(self, seat: int, tags: Collection[str]) -> None:
+        """These chips lie before a seat and are no stake of this round."""
+        if tags:
+            spot = self._round.spots.setdefault(seat, Spot())
+            spot.carried |= frozenset(tags)
+            spot.fresh.difference_update(tags)
+
+    def count_again(self, seat: int, tags: Collection[str], at: int) -> None:
+        """They are a stake after all, as if they had come now."""
+        spot = self._round.spots.get(seat)
+        if spot is not None and spot.carried.intersection(tags):
+            spot.carried -= frozenset(tags)
+            spot.changed_at = spot.began = at
+            spot.due = at + self._merge
+
+    def began_by(self, seat: int, since: int) -> None:
+        """The movement before a seat, if there is one, began earlier: with change that was made for it."""
+        spot = self._round.spots.get(seat)
+        if spot is not None and spot.began is not None:
+            spot.began = min(spot.began, since)
+
     def look_again(self, at: int) -> None:
         """All spots are looked at anew: something that was waited for will not come."""
         for spot in self._round.spots.values():
@@ -232,7 +273,8 @@ class Bets:
     def settled(self, seat: int, state: State, short: Callable[[int], bool]) -> Settled | None:
         """The movement before a seat is over: what it comes to, or ``None`` where that is nothing new.
 
-        ``short`` says of a total that more of what was announced is on its way.
+        ``short`` says of a total that more of what was announced is on its way. What is met before a seat that has
+        acted, when its spot is read for the first time, is what it acted with: a larger chip than its stake, say.
         """
         spot, hand = self._round.spots[seat], state.hand
         stages, spot.stages = spot.stages if hand is not None and hand.phase == "bet" else [], []
@@ -242,8 +284,10 @@ class Bets:
                 spot.stages = stages
                 return new  # the spot stays as it is: the next look tells the next movement
         lying = self._where.at(f"bet:{seat}")
+        if hand is not None and not spot.watched and seat in hand.acted and seat != hand.to_act:
+            spot.told, spot.lay = value(self._setup.chipset, lying - spot.carried), lying - spot.carried
         spot.changed_at = spot.began = spot.left = None
-        spot.warned = spot.moved_here = False
+        spot.warned = spot.moved_here = spot.watched = False
         spot.fresh.clear()
         spot.carried &= lying
         return self._over(spot, lying - spot.carried, hand, short)

@@ -4,11 +4,9 @@ One source decides each act: chips decide stakes, cards decide dealing and foldi
 A keyed amount is only spoken: it waits for the chips and goes with them.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from controller.core.facts import (
-    CountsDiffer,
     Declared,
     Evidence,
     Fact,
@@ -16,13 +14,13 @@ from controller.core.facts import (
     HandAttested,
     Shown,
     StakePlaced,
-    TrayCounted,
 )
 from controller.core.rules.starting import dues
 from controller.core.sensing import inorder
 from controller.core.sensing.bets import Bets
 from controller.core.sensing.cards import CARD_PLACES, Cards, ReadCards, is_card
-from controller.core.sensing.counting import after_award, tray_count, value
+from controller.core.sensing.change import Changing
+from controller.core.sensing.closing import Closing, Tray
 from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.lying import Lying
 from controller.core.sensing.newcomers import Newcomers
@@ -32,7 +30,7 @@ from controller.core.sensing.unheard import Unheard
 from controller.core.sensing.unread_cards import Turning, UnreadCards
 from controller.core.sensing.whereabouts import Move, Whereabouts
 from controller.core.setup import Setup
-from controller.core.state import Hand, State
+from controller.core.state import State
 from drivers.readings import (
     CardSeen,
     DeviceCleared,
@@ -51,14 +49,6 @@ AGAIN = 100 * MS
 """When to look again at chips that rest, while others that came before them do not yet."""
 
 
-@dataclass(slots=True)
-class Attempt:
-    """A finish that waits for the stacks to agree with the award."""
-
-    since: int
-    fact: Finished
-
-
 class RfidTable:
     """The sensing of one RFID table. Nothing here is restored after a crash: places are unknown until inventoried."""
 
@@ -72,14 +62,15 @@ class RfidTable:
         self._bets = Bets(setup, self._where)
         self._unheard = Unheard.of(setup)
         self._newest: dict[str, Evidence] = {}
+        self._change = Changing(setup, self._where, self._bets, self._newest)
+        self._closing = Closing(setup, self._where, self._newest)
+        self._tray = Tray(setup, self._where, self._newest)
         made = UnreadCards if setup.unread else ReadCards
         self._cards: Cards = made(setup, self._where, self._newest)
         self._turning = Turning(setup, self._where)
         self._lying = Lying(setup, self._where, self._cards, self._newest)
         self.shoe = ShoeBeside.of(setup)
         self._newcomers = Newcomers(setup, self._cards, self.shoe)
-        self._finish: Attempt | None = None
-        self._clear_since: int | None = None
         self._later: list[inorder.Told] = []
         self._late = 2 * setup.timing.fuse_ms * MS
         self._burns = bool(setup.profile.burns_per_street)
@@ -88,8 +79,6 @@ class RfidTable:
         """Whether chips wait for cards, and with them the words that they follow."""
         self._card_places = {place for place in self._watched.values() if place.startswith(CARD_PLACES)}
         self._tags = {card: tag for tag, card in setup.deck.tags.items()}
-        self._told_tray: frozenset[str] | None = None
-        self._tray_since = 0
         self._disputed: dict[str, set[str]] = {}
         self.sighted: set[str] = set()
 
@@ -138,9 +127,9 @@ class RfidTable:
             if isinstance(fact, Declared) and fact.kind in SPOKEN:
                 self._spoken.say(at, fact)
             elif isinstance(fact, HandAttested):
-                out.append(replace(fact, stacks=self.stacks()))
+                out.append(replace(fact, stacks=self._closing.stacks()))
             elif isinstance(fact, Finished):
-                self._finish = Attempt(at, fact)
+                self._closing.finish(fact, at)
             elif isinstance(fact, Shown):
                 self._lying.shown(fact, at)
             elif isinstance(fact, Declared):
@@ -155,10 +144,13 @@ class RfidTable:
             return []
         self._newest[place] = source
         ours = [tag for tag in reading.tags if tag in self._setup.chipset.tags or is_card(self._setup, tag)]
+        self._bets.read(place, at)
         self._where.inventory(place, ours, at, complete=reading.complete)
         self._lying.read(place, ours, at, complete=reading.complete)
         if reading.complete:
             self._unheard.heard(place, at)
+        else:  # until it is read whole again, what comes there may have come at any moment
+            self._unheard.forget([place])
         return self.tick(at, state)
 
     def _dispute(self, conflict: DeviceConflict) -> None:
@@ -189,12 +181,13 @@ class RfidTable:
         self._cards.follow(state)
         for move in self._where.tick(at):
             self._moved(move, at, state)
+        facts += self._change.tick(at, state)
         facts += self._told(at, state)
         facts += self._turning.read(at, state.hand, self._newest)
         facts += self.shoe.tick(at, state) if self.shoe is not None else []
         facts += self._lapse(at)
-        facts += self._closing(at, state)
-        facts += self._tray(at)
+        facts += self._closing.tick(at, state, self.sighted)
+        facts += self._tray.tick(at)
         return facts
 
     def also(self, since: int, fact: Fact) -> None:
@@ -208,14 +201,11 @@ class RfidTable:
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
-        times += [self._where.deadline(), self._turning.deadline(), self._tray_due(), self._lying.deadline()]
-        times += [*self._bets.deadlines(), self._again, self._unheard.due]
+        times += [self._where.deadline(), self._turning.deadline(), self._tray.deadline(), self._lying.deadline()]
+        times += [*self._bets.deadlines(), self._again, self._unheard.due, self._change.deadline()]
+        times += [self._closing.deadline()]
         times += [self.shoe.deadline() if self.shoe is not None else None]
         times += self._spoken.deadlines(self._early)
-        if self._finish is not None:
-            times.append(self._finish.since + self._timing.payout_ms * MS)
-        elif self._clear_since is not None:
-            times.append(self._clear_since + self._timing.clear_ms * MS)
         return min((t for t in times if t is not None), default=None)
 
     # --- cards -----------------------------------------------------------------------------------------------
@@ -225,20 +215,11 @@ class RfidTable:
             self._lying.moved(move)
             self._newcomers.moved(move, at, state, self._later)
             return
+        self._change.moved(move, at, state)
         self._bets.moved(move, at)
-        if "tray" in (move.before, move.after):
-            self._tray_since = at
+        self._tray.moved(move, at)
 
     # --- chips -----------------------------------------------------------------------------------------------
-
-    def stacks(self) -> tuple[tuple[int, int], ...]:
-        """The counted stacks of the seats whose antenna has been read, and on which nothing is just arriving."""
-        places = {seat: f"stack:{seat}" for seat in range(1, self._setup.seats + 1)}
-        return tuple(
-            (seat, value(self._setup.chipset, self._where.at(place)))
-            for seat, place in places.items()
-            if place in self._where.seen_places and not self._where.unsettled(place)
-        )
 
     def _told(self, at: int, state: State) -> list[Fact]:
         """What is due to be told, in the order in which it happened: nothing passes what came before it.
@@ -253,6 +234,7 @@ class RfidTable:
         cards = self._where.eldest_arrival(self._card_places)
         self._later += self._lying.tick(at, state)
         shows = self._lying.waits_since()
+        changing = self._exchanged(ready, at, state)
         waiting = min([*moving, *(since for since in (cards, shows) if since is not None)], default=None)
         facts: list[Fact] = []
         later, held, until = inorder.sort(self._later, at, state, self._late, self._where, burns=self._burns)
@@ -268,7 +250,7 @@ class RfidTable:
         while (later or ready) and not any(isinstance(fact, StakePlaced) for fact in facts):
             seat = min(ready, key=lambda one: (bets.since(one), inorder.turn(state.hand, one)), default=0)
             since = min(later[0][0] if later else END, bets.since(seat) if seat else END)
-            if waiting is not None and since > waiting:
+            if (waiting is not None and since > waiting) or self._is_behind(changing, since, seat, later, state):
                 break
             if seat and since == bets.since(seat) and (bets.began(seat) or not later or later[0][0] > since):
                 ready.remove(seat)
@@ -280,6 +262,25 @@ class RfidTable:
         for seat in ready:
             bets.postpone(seat, at if waiting is None else at + AGAIN)
         return facts
+
+    def _exchanged(self, ready: list[int], at: int, state: State) -> int | None:
+        """Chips that replace others, or may do so soon, are no stake yet: they leave ``ready``.
+
+        Since when the seat to act makes change: what others do later is told later.
+        """
+        for seat, until in self._change.waiting(list(ready), at, state.hand).items():
+            ready.remove(seat)
+            self._bets.postpone(seat, until)
+        return self._change.begun(at, state.hand)
+
+    def _is_behind(self, changing: int | None, since: int, seat: int, later: list[inorder.Told], state: State) -> bool:
+        """Whether what comes next, at ``since``, is another one's deed while the seat to act makes change."""
+        if changing is None or since <= changing or state.hand is None:
+            return False
+        if not seat or (later and later[0][0] < self._bets.since(seat)):
+            fact = later[0][1]
+            return isinstance(fact, Declared) and fact.seat != state.hand.to_act
+        return seat != state.hand.to_act
 
     def _before_cards(self, ready: list[int], at: int, state: State) -> list[Fact]:
         """Chips that came before the cards they follow wait for them, and leave ``ready``.
@@ -328,68 +329,3 @@ class RfidTable:
         if old:  # chips that waited for more of what was announced are taken for what they are
             self._bets.look_again(at)
         return old
-
-    # --- the end of a hand -----------------------------------------------------------------------------------
-
-    def _closing(self, at: int, state: State) -> list[Fact]:
-        """Collection is empty card places; the push is right when every stack agrees with the award."""
-        hand = state.hand
-        if hand is None or hand.phase != "award" or state.held is not None:
-            self._clear_since = self._finish = None
-            return []
-        if self._finish is None and self._collected():
-            self._clear_since = at if self._clear_since is None else self._clear_since
-            if at - self._clear_since >= self._timing.clear_ms * MS:
-                self._finish = Attempt(at, Finished(basis="sensor", evidence=tuple(self._card_sources())))
-        elif self._finish is None:
-            self._clear_since = None
-        return self._pushed(at, hand) if self._finish is not None else []
-
-    def _collected(self) -> bool:
-        return (
-            not self.sighted
-            and self._card_places <= self._where.seen_places
-            and not any(
-                place.startswith(CARD_PLACES) and any(is_card(self._setup, tag) for tag in self._where.at(place))
-                for place in self._where.places()
-            )
-        )
-
-    def _card_sources(self) -> Iterable[Evidence]:
-        newest: dict[str, Evidence] = {}
-        for place, source in self._newest.items():
-            if place.startswith(CARD_PLACES):
-                newest[source.device] = max(source, newest.get(source.device, source), key=lambda s: s.reading)
-        return newest.values()
-
-    def _pushed(self, at: int, hand: Hand) -> list[Fact]:
-        attempt = self._finish
-        assert attempt is not None
-        seen = dict(self.stacks())
-        due = after_award(hand)
-        watched = [seat for seat in due if f"stack:{seat}" in self._where.seen_places]
-        wrong = [seat for seat in watched if due[seat] is not None and seen.get(seat) != due[seat]]
-        if not wrong:
-            self._finish, self._clear_since = None, None
-            return [replace(attempt.fact, stacks=tuple(sorted(seen.items())))]
-        if at - attempt.since < self._timing.payout_ms * MS:
-            return []
-        self._finish, self._clear_since = None, None
-        seat = wrong[0]
-        source = (self._newest[f"stack:{seat}"],)
-        return [CountsDiffer("payout", seat, due[seat], seen.get(seat), evidence=source)]
-
-    def _tray_due(self) -> int | None:
-        if "tray" not in self._where.seen_places or self._where.unsettled("tray"):
-            return None
-        if self._where.at("tray") == self._told_tray:
-            return None
-        return self._tray_since if self._told_tray is None else self._tray_since + self._timing.debounce_ms * MS
-
-    def _tray(self, at: int) -> list[Fact]:
-        due = self._tray_due()
-        if due is None or at < due:
-            return []
-        lying = self._told_tray = self._where.at("tray")
-        fact: TrayCounted = tray_count(self._setup.chipset, lying, self._newest["tray"])
-        return [fact]

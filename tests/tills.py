@@ -1,0 +1,76 @@
+"""A table with antennas and chips in its tray, where people make change."""
+
+from dataclasses import replace
+from typing import Any
+
+from controller.core.session import Session
+from controller.core.setup import DeviceInfo
+from controller.core.table import Table
+from tests.felt import RS
+from tests.unit.test_rfid_table import HOLES, Rfid
+
+Half = list[tuple[str, str, list[int]]]
+"""Chips that move together: from where, to where, their values."""
+
+
+class Till(Rfid):
+    """``tray`` false: chips lie in the tray and no antenna reads them."""
+
+    def __init__(self, profile: Any = RS, chance: float = 1.0, seed: int = 1, *, tray: bool = True) -> None:
+        super().__init__(profile, chance, seed)
+        if tray:
+            self.setup = replace(self.setup, devices=(*self.setup.devices, DeviceInfo("tray0", "feig", {"0": "tray"})))
+        self.table = Table(self.setup)
+        self.put([tags.pop() for tags in self.spare.values() for _ in range(30)], "tray")
+
+    def move(self, half: Half) -> None:
+        """All at once."""
+        for source, target, values in half:
+            self.put(self.chips(source, *values), target)
+
+    def change(self, *halves: Half, gap: int) -> None:
+        """One half after the other, ``gap`` ms between them."""
+        for half in halves:
+            self.move(half)
+            self.run(gap)
+
+    def worth(self, place: str) -> int:
+        return sum(int(self.setup.chipset.tags[tag]) for tag in self.places.get(place, []))
+
+    def told(self) -> list[str]:
+        """What went wrong, in words of the rules."""
+        return [one["what"] for one in self.all("breach.noted")] + [one["kind"] for one in self.all("incident.opened")]
+
+    def restart(self) -> None:
+        """The process ends and begins again: the rules know what is on record, sensing knows nothing."""
+        self.table = Table.restore(self.setup, self.records)
+
+    def kept(self) -> None:
+        """Recovery is replay."""
+        assert Session.restore(self.setup, self.records).state == self.table.session.state
+
+    def fold(self, seat: int, wait: int = 2500) -> None:
+        self.put(list(self.places[f"seat:{seat}"]), "muck")
+        self.run(wait)
+
+    def won_by(self, winner: int) -> None:
+        """All others fold, and the chips are pushed: the stacks agree with the award, or the table says so."""
+        for seat in sorted({1, 2, 3} - {winner}):
+            if self.places[f"seat:{seat}"]:
+                self.fold(seat)
+        for place in ("bet:1", "bet:2", "bet:3", "pot"):
+            self.put(list(self.places.get(place, [])), f"stack:{winner}")
+        for place in ("seat:1", "seat:2", "seat:3", "board", "burn", "muck"):
+            self.put(list(self.places.get(place, [])), "stub")
+        self.run(12_000)
+        self.kept()
+
+
+def dealt(**given: Any) -> Till:
+    """Blinds of 500 and 1000 lie there and the cards are dealt; seat 3 is to act."""
+    table = Till(**given)
+    table.open()
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.deal(HOLES)
+    return table
