@@ -34,7 +34,7 @@ from controller.contract.schema import (
     one,
     some,
 )
-from controller.contract.trouble import TROUBLE
+from controller.contract.trouble import SILENT, TROUBLE
 
 VERSIONS: dict[str, str] = {}
 """Types whose schema is not 1.0 any more."""
@@ -324,6 +324,7 @@ STREAMS_OF: dict[str, tuple[str, ...]] = (
     | dict.fromkeys(CASH | boxes.CASH, ("cash",))
     | dict.fromkeys(SYSTEM, ("ops",))
     | dict.fromkeys(GUARD, ("guard",))
+    | dict.fromkeys(SILENT, ("play", "guard"))
     | dict.fromkeys(ANY_STREAM, ("play", "cash", "ops", "guard"))
 )
 """In which streams a type may stand."""

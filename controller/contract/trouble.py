@@ -77,3 +77,6 @@ TROUBLE: dict[str, dict[str, Schema]] = {
     },
     "override.used": {"rules": RULES, "reason": TEXT, "by": ANY, "until": ANY},
 }
+
+SILENT = ("incident.opened", "incident.ruled", "incident.closed")
+"""What stands in ``guard`` where only surveillance may know of it: fraud with chips (I-29)."""

@@ -72,7 +72,7 @@ def _table_opened(state: State, record: Record) -> None:
     state.big, state.dead_small = None, False
     state.hands = state.hands_void = 0
     state.staff = {person["staff"]: person["role"] for person in data["staff"]}
-    state.repeats = {}
+    state.repeats, state.silent, state.silences = {}, {}, 0
     state.pending, state.replaces, state.replays = None, None, ()
     state.shuffled, state.counted = False, {}
     carried = data["carried"]
@@ -157,13 +157,17 @@ def _breach(state: State, record: Record) -> None:
 
 
 def _incident_opened(state: State, record: Record) -> None:
+    if record.stream == "guard":
+        state.silences += 1
+        state.silent[record.data["incident"]] = _incident(record.data, silent=True)
+        return
     if state.session is None and record.day != state.incidents_day:
         state.incidents_today, state.incidents_day = 0, record.day
     state.incidents_today += 1
     state.incidents[record.data["incident"]] = _incident(record.data)
 
 
-def _incident(data: Data) -> Incident:
+def _incident(data: Data, silent: bool = False) -> Incident:
     return Incident(
         id=data["incident"],
         code=data["code"],
@@ -174,6 +178,7 @@ def _incident(data: Data) -> Incident:
         proposed=data["proposed"]["ruling"],
         alternatives=tuple(data["alternatives"]),
         facts=data["facts"],
+        silent=silent,
     )
 
 
@@ -183,7 +188,7 @@ def _incident_updated(state: State, record: Record) -> None:
 
 
 def _incident_closed(state: State, record: Record) -> None:
-    state.incidents.pop(record.data["incident"], None)
+    (state.silent if record.stream == "guard" else state.incidents).pop(record.data["incident"], None)
 
 
 def _device_up(state: State, record: Record) -> None:

@@ -1,7 +1,8 @@
 """What only surveillance is told (stream ``guard``): chips that are strange, doubled or listed, stacks that shrink.
 
 Chip tags stand in clear here and nowhere else. A place is named, never a culprit, and of one chip it is told once in a
-session. Tags of the deck in play are told to nobody, wherever a card may lie.
+session. Tags of the deck in play are told to nobody, wherever a card may lie. A doubled or listed chip is an incident
+too, in the same stream: surveillance sends somebody who may rule, and the seat that has the chip does not act before.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -54,6 +55,7 @@ def listed(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) ->
         by_case.setdefault(out.setup.chipset.listed[tag], []).append(tag)
     for case, some in sorted(by_case.items()):
         _tell(out, "chip.listed", place, case, some, evidence)
+        _hold(out, "chip_listed", place, case, evidence)
 
 
 def doubled(out: Out, tag: str, place: str, case: str) -> None:
@@ -61,6 +63,7 @@ def doubled(out: Out, tag: str, place: str, case: str) -> None:
     of_chip = tag in out.setup.chipset.tags and tag not in out.setup.deck.tags
     if of_chip and f"chip.duplicate {tag} {place}" not in out.state.cash.reported:
         _tell(out, "chip.duplicate", place, case, [tag])
+        _hold(out, "chip_duplicate", place, case, ())
 
 
 def reduced(out: Out, stacks: Iterable[tuple[int, int]], evidence: Sources) -> None:
@@ -75,6 +78,25 @@ def reduced(out: Out, stacks: Iterable[tuple[int, int]], evidence: Sources) -> N
             continue
         data = {"place": place, "denomination": None, "value": value, "case": "going_south"}
         _emit(out, "stack.reduced", data | {"booked": booked, "counted": counted}, evidence)
+
+
+def _hold(out: Out, kind: str, place: str, case: str, evidence: Sources) -> None:
+    """I-29: the owner's next action waits for a ruling; never in test mode, where nobody is there to rule."""
+    if out.state.session is None:
+        return
+    where, _, number = place.partition(":")
+    seats = (int(number),) if where in ("stack", "bet", "seat") and number.isdecimal() else ()
+    if any(one.kind == kind and one.facts["place"] == place for one in out.state.silent.values()):
+        return
+    incidents.open_silently(
+        out,
+        "I-29",
+        kind,
+        holds="seat" if seats and not out.setup.test else "none",
+        seats=seats,
+        facts={"place": place, "case": case, "seats": list(seats)},
+        evidence=evidence,
+    )
 
 
 def _new(out: Out, kind: str, tags: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
-from controller.core.out import Out
+from controller.core.out import Out, cite
 from controller.core.state import Hand
 
 Severity = Literal["low", "high", "stop"]
@@ -61,6 +61,35 @@ def open_one(
         out.emit("play", "incident.opened", name, data, secret=secret)
     out.hold(name)
     return name
+
+
+def open_silently(
+    out: Out, code: str, kind: str, *, holds: str, seats: tuple[int, ...], facts: dict[str, Any], evidence: Sources
+) -> None:
+    """Emit ``incident.opened`` in ``guard``: only surveillance learns of it. Its name leaves no hole among others."""
+    state = out.state
+    playing = state.play
+    name = f"{state.session}-g{state.silences + 1}"
+    data: dict[str, Any] = {
+        "incident": name,
+        "code": code,
+        "rules": out.rules(kind),
+        "severity": "high",
+        "phase": playing.phase if playing is not None else "between_hands",
+        "sa": playing.substantial if playing is not None else False,
+        "holds": holds,
+        "seats": list(seats),
+        "kind": kind,
+        "facts": facts | ({} if playing is None else {"hand": playing.id}),
+        "proposed": {"ruling": "play_on", "effects": []},
+        "alternatives": [],
+        "signatures_needed": 1,
+        "who_may_rule": list(out.setup.profile.may_rule),
+        "basis": "sensor",
+        "evidence": cite(evidence),
+    }
+    out.emit("guard", "incident.opened", name, data)
+    out.hold(name)
 
 
 def premature_board(out: Out, hand: Hand, evidence: Sources) -> None:
@@ -356,10 +385,12 @@ def resume(out: Out) -> str | None:
 
 def close(out: Out, name: str, outcome: str, basis: Any = "derived", refers: Sequence[dict[str, str]] = ()) -> None:
     """Emit ``incident.closed``. ``refers``: the events of its effect, by type and hand; the ledger knows their ids."""
-    incident = out.state.incidents[name]
+    incident = out.state.silent.get(name) or out.state.incidents[name]
     data: dict[str, Any] = {"incident": name, "code": incident.code, "outcome": outcome, "refers": list(refers)}
     data["held_ms"] = out.held_ms(name)
-    if incident.hand is not None and out.state.play is not None and out.state.play.id == incident.hand:
+    if incident.silent:
+        out.emit("guard", "incident.closed", name, data | {"basis": basis})
+    elif incident.hand is not None and out.state.play is not None and out.state.play.id == incident.hand:
         out.hand("incident.closed", data, basis)
     else:
         out.emit("play", "incident.closed", name, data | {"basis": basis})

@@ -23,7 +23,7 @@ def rule(out: Out, command: Command) -> None:
 
     ``correct`` of a disputed result says how: moves, tabled.
     """
-    incident = _find(out, str(command.args.get("incident", "")))
+    incident = _find(out, str(command.args.get("incident", "")), command.role)
     ruling = str(command.args.get("ruling", "proposed"))
     ruling = incident.proposed if ruling == "proposed" else ruling
     known = (incident.proposed, *incident.alternatives)
@@ -62,6 +62,10 @@ def rule(out: Out, command: Command) -> None:
         "signatures": 1,
         "effects": _effects(hand, ruling),
     } | more
+    if incident.silent:
+        out.emit("guard", "incident.ruled", incident.id, data | {"basis": "attested"})
+        incidents.close(out, incident.id, "noted", "attested")
+        return
     of_hand = hand is not None and incident.hand == hand.id
     if of_hand:
         out.hand("incident.ruled", data, "attested")
@@ -107,10 +111,13 @@ def _rule_round(out: Out, coup: Coup, incident: Incident, command: Command, ruli
     ultimate.carry_out(out, coup, incident, ruling, by, card)
 
 
-def _find(out: Out, name: str) -> Incident:
+def _find(out: Out, name: str, role: str) -> Incident:
     state = out.state
     if name in state.incidents:
         return state.incidents[name]
+    silent = state.silent.get(name)
+    if silent is not None and role in silent.who_may_rule:  # nobody else learns by asking that it is there
+        return silent
     coded = [i for i in state.incidents.values() if i.code == name]
     if len(coded) == 1:
         return coded[0]

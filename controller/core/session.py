@@ -205,7 +205,7 @@ class Session:
     def _finish(self, fact: Finished) -> None:
         held = self.state.held
         if held is not None and self.state.hand is not None:
-            why = f"incident {held.id} has to be ruled first"
+            why = held.asks
             refuse(self.out, "done", None, why, fact.evidence)
             return
         hand = self.state.hand

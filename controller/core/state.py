@@ -48,6 +48,14 @@ class Incident:
     proposed: str
     alternatives: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+    silent: bool = False
+    """Only surveillance is told of it (I-29); the table learns at most that somebody was called to a seat."""
+
+    @property
+    def asks(self) -> str:
+        """What is said at the table while it holds."""
+        called = "somebody who may rule was called to this seat"
+        return called if self.silent else f"incident {self.id} has to be ruled first"
 
 
 @dataclass(slots=True)
@@ -254,6 +262,10 @@ class State:
     """A hand was played from this button: the next one moves it."""
     staff: dict[str, str] = field(default_factory=dict)
     incidents: dict[str, Incident] = field(default_factory=dict)
+    silent: dict[str, Incident] = field(default_factory=dict)
+    """Open ones of which only surveillance was told (I-29): the table sees none of them."""
+    silences: int = 0
+    """How many of these this session has had."""
     repeats: dict[str, int] = field(default_factory=dict)
     hand: Hand | None = None
     pending: Pending | None = None
@@ -285,8 +297,15 @@ class State:
 
     @property
     def held(self) -> Incident | None:
-        """The oldest open incident that holds the hand or the table, or ``None``."""
+        """The oldest open incident that holds the hand, the table, or the seat whose turn it is; ``None`` without."""
         for incident in self.incidents.values():
             if incident.holds in ("hand", "table"):
                 return incident
-        return None
+        return self._held_silently() if self.silent else None
+
+    def _held_silently(self) -> Incident | None:
+        hand = self.hand
+        if hand is None or hand.phase != "bet":
+            return None
+        waits = (one for one in self.silent.values() if one.holds == "seat" and hand.to_act in one.facts["seats"])
+        return next(waits, None)

@@ -7,12 +7,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from controller.contract.catalogue import DATA
+from controller.core import guard
+from controller.core.errors import BadCommand
 from controller.core.facts import HandAttested
+from controller.core.inputs import Command
 from controller.core.session import Session
 from controller.core.table import Table
 from drivers.readings import DeviceConflict, TagsSeen
 from tests.boxrigs import RfidRig
-from tests.felt import through_json
+from tests.felt import Felt, restores, setup, through_json
 from tests.floors import ANY_STACK, House
 from tests.unit.test_rfid_table import Rfid
 
@@ -118,9 +121,79 @@ def test_i29_a_listed_chip_is_told_with_why_it_is_listed_and_the_table_learns_no
         ("stolen", 500, ["C05000001"]),
         ("withdrawn", None, ["C99990001"]),
     ]
-    assert not felt.all("incident.opened")
+    assert {record.stream for record in felt.records if record.type == "incident.opened"} == {"guard"}
     assert not felt.all("chip.unknown"), "a chip of the list is not strange"
     felt.fits()
+
+
+def test_i29_the_owner_waits_for_a_ruling_and_nobody_else_learns_why() -> None:
+    felt = Watched(C05000001="stolen")
+    felt.setup = replace(felt.setup, test=False)
+    felt.table = Table(felt.setup)
+    felt.open()
+    felt.put(["C05000001"], "stack:1")
+    felt.run(3000)
+    (opened,) = (record for record in felt.records if record.type == "incident.opened")
+    name = opened.data["incident"]
+    assert (opened.stream, opened.data["code"], opened.data["holds"]) == ("guard", "I-29", "seat")
+    assert opened.data["seats"] == [1]
+    assert "C05000001" not in str(opened.data), "which chip it is stands in chip.listed"
+    state = felt.table.session.state
+    assert name in state.silent
+    assert not state.incidents
+    assert felt.table.status()["incidents"] == []
+    assert not [record for record in felt.records if record.stream != "guard" and name in str(record.data)]
+    for who, incident in (("dealer", name), ("manager", "I-29")):
+        with pytest.raises(BadCommand, match="none is open"):
+            felt.table.session.command(
+                Command("rule", {"incident": incident}, "s-1", who, "what is there?"), felt.at, felt.at
+            )
+    records = felt.table.session.command(
+        Command("rule", {"incident": name}, "s-1", "manager", "the chip was taken"), felt.at, felt.at
+    )
+    assert [(record.stream, record.type) for record in records] == [
+        ("guard", "incident.ruled"),
+        ("guard", "incident.closed"),
+    ]
+    assert not state.silent
+
+
+def held(seat: int, *, test: bool = False) -> Felt:
+    """A hand in which chips of the list lie in one seat's stack."""
+    table = setup(unit=1, test=test)
+    felt = Felt(replace(table, chipset=replace(table.chipset, listed={"C1": "stolen"}))).open([1000, 1000, 1000])
+    guard.listed(felt.session.out, f"stack:{seat}", ["C1"])
+    felt.records += felt.session.out.records[-2:]
+    return felt.deal()
+
+
+def test_i29_only_the_owners_action_is_held() -> None:
+    felt = held(1).act("c")
+    assert felt.hand.to_act == 1
+    refusal = felt.refused("c")
+    assert "somebody who may rule was called to this seat" in refusal["asked"]
+    assert not {"I-29", "listed", "chip"} & set(str(felt.last).replace("'", " ").split())
+    name = next(iter(felt.session.state.silent))
+    assert name not in str([record.data for record in felt.records if record.stream != "guard"])
+    assert "incident" not in felt.session.due().as_data()
+    restores(felt.session, felt.records)
+    felt.say("rule", incident=name)
+    felt.act("c", "k")
+    restores(felt.session, felt.records)
+
+
+def test_i29_holds_nobody_in_test_mode_and_leaves_no_hole_in_the_names() -> None:
+    felt = held(1, test=True).act("c", "c", "k")
+    felt.call_misdeal()
+    assert felt.all("incident.opened")[-1]["incident"].endswith("-i1")
+
+
+def test_i29_ends_with_the_session() -> None:
+    felt = held(1, test=True).act("f", "f").done()
+    felt.say("close")
+    assert felt.all("table.closed")[0]["incidents_open"] == 0
+    assert [record.stream for record in felt.records if record.type == "incident.closed"] == ["guard"]
+    restores(felt.session, felt.records)
 
 
 def test_i29_one_chip_at_two_places_is_told_with_both() -> None:

@@ -1,5 +1,6 @@
 """The table is opened and closed: one session of play (HR-4.1, HR-15.6, HR-20.1, BG-2.3)."""
 
+from controller.core import incidents
 from controller.core.cash import meters
 from controller.core.cash.evolve import carried as cash_carried
 from controller.core.errors import BadCommand
@@ -145,6 +146,8 @@ def close_table(out: Out, command: Command) -> None:
     if not conditions.told(out, conditions.before_close(out)):
         return
     showdown.final(out, "table_closed")
+    for name in list(state.silent):  # the chips of this session are away; surveillance has its records
+        incidents.close(out, name, "noted")
     meters.read(out, "close", [person(command)])
     signed = [dict(zip(("staff", "role"), name.rsplit(":", 1), strict=True)) for name in state.floor.signed]
     data: Data = {

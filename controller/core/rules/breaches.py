@@ -55,6 +55,8 @@ IDS: dict[str, dict[Family, tuple[str, ...]]] = {
     "stack_differs": {"HR": ("HR-9.3",), "RS": ("CM-22",)},
     "not_the_stack": {"HR": ("HR-12.14",), "RS": ("RS-7.7",)},
     "device_lost": {"HR": (), "RS": ()},
+    "chip_listed": {"HR": ("HR-6.3",), "RS": ()},
+    "chip_duplicate": {"HR": ("HR-6.3",), "RS": ()},
     "held": {"HR": ("HR-22.1", "CM-23"), "RS": ("CM-23",)},
     "may_not_rule": {"HR": ("HR-22.1",), "RS": ("CM-23",)},
     "leave_in_hand": {"HR": ("HR-9.5", "HR-A12"), "RS": ("CM-22",)},

@@ -8,6 +8,8 @@ from controller.core.rules.ultimate.breaches import LT
 Ids = tuple[str, ...]
 
 BG: dict[str, Ids] = {
+    "chip_listed": (),
+    "chip_duplicate": (),
     "disputed": ("CM-19", "CM-23"),
     "raise_cap": (),
     "not_reopened": ("CM-3",),

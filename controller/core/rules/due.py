@@ -80,6 +80,8 @@ def due(state: State, profile: Profile) -> Due:
     if state.held is not None:
         held = state.held
         rules = tuple(ids("held", family))
+        if held.silent:
+            return Due("ruling", rules=rules)
         return Due("ruling", rules=rules, more={"incident": held.id, "code": held.code, "proposed": held.proposed})
     hand = state.hand
     if hand is None:

@@ -48,7 +48,7 @@ def announced(out: Out, fact: Announced) -> None:
     if hand is None:
         return
     if held := out.state.held:
-        refuse(out, "announce", None, f"incident {held.id} has to be ruled first", fact.evidence)
+        refuse(out, "announce", None, held.asks, fact.evidence)
         return
     agrees = set(fact.seats) == set(winners(hand))
     out.hand("winner.announced", {"seats": list(fact.seats), "agrees": agrees}, fact.basis, fact.evidence)
@@ -112,7 +112,7 @@ def pushed(out: Out, fact: Pushed) -> None:
     if hand is None:
         return
     if held := out.state.held:
-        refuse(out, "push", fact.seat, f"incident {held.id} has to be ruled first", fact.evidence)
+        refuse(out, "push", fact.seat, held.asks, fact.evidence)
         return
     profile = out.setup.profile
     if profile.announce_winner and hand.announced is None:

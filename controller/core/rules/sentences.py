@@ -31,7 +31,7 @@ ASKS = {
     "out_of_turn": "seat {to_act} is to act",
     "bound": "it acted out of turn, nothing has changed since, and that binds it to {bound}",
     "before_deal_ends": "betting starts when all cards are dealt",
-    "held": "incident {incident} has to be ruled first",
+    "held": "{asks}",
 }
 
 

@@ -150,7 +150,7 @@ def _bet(out: Out, hand: Hand, fact: StakePlaced) -> None:
         _taken_back(out, hand, fact, accounted)
         return  # what was in excess, or spoken and accepted, is in order now
     if out.state.held is not None:
-        _loose(out, fact, f"incident {out.state.held.id} has to be ruled first")
+        _loose(out, fact, out.state.held.asks)
         return
     if fact.seat not in hand.live or fact.seat in hand.all_in:
         _loose(out, fact, "this seat has nothing to stake")

@@ -20,7 +20,7 @@ def declare(out: Out, fact: Declared) -> None:
         refuse(out, fact.kind, fact.seat, "no hand is being played", fact.evidence)
         return
     if out.state.held is not None:
-        acting.refuse(out, hand, fact, "held", incident=out.state.held.id)
+        acting.refuse(out, hand, fact, "held", asks=out.state.held.asks)
         return
     if fact.kind == "fold" and (hand.phase == "showdown" or (hand.phase == "board" and hand.must_show)):
         _muck(out, hand, fact)

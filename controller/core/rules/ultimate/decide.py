@@ -28,7 +28,7 @@ def decide(out: Out, fact: BoxDecided) -> None:
             refuse(out, fact.kind, fact.box, "no round is being played", fact.evidence)
         return
     if out.state.held is not None:
-        why = f"incident {out.state.held.id} has to be ruled first"
+        why = out.state.held.asks
         refuse(out, fact.kind, fact.box, why, fact.evidence, key="held", amount=fact.amount)
         return
     waiting = coup.waiting(coup.decision) if coup.phase == "decide" else ()

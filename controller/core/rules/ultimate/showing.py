@@ -16,7 +16,7 @@ def turned(out: Out, fact: Turned) -> None:
     if coup is None:
         refuse(out, "show", fact.box, "no round is being played", fact.evidence)
     elif out.state.held is not None:
-        why = f"incident {out.state.held.id} has to be ruled first"
+        why = out.state.held.asks
         refuse(out, "show", fact.box, why, fact.evidence, key="held")
     elif fact.place == "box":
         _box(out, coup, fact)
