@@ -7,6 +7,7 @@ given (monotonic seconds); no broker in here.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from backoffice.reader import Reader
 from backoffice.store import Store
@@ -34,6 +35,16 @@ class _Table:
     look_at: float = 0.0
 
 
+def _told(body: bytes, *, test: bool) -> dict[str, Any] | None:
+    """A snapshot, ``None`` where it is none, or one of the other mode."""
+    try:
+        told: dict[str, Any] = json.loads(body)
+        fits = told["test"] is test and isinstance(told["ledger"], str) and told["sequence"].isdecimal()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return told if fits else None
+
+
 class Asking:
     """Turns what a reader misses into requests, and answers into what is still to be asked."""
 
@@ -46,6 +57,8 @@ class Asking:
         self._streams = streams
         self._tables = {name: _Table(one) for name, one in topics.items()}
         self.errors: dict[str, int] = {}
+        self.snapshots: dict[str, dict[str, Any]] = {}
+        """How each table stood last by its retained snapshot: for screens, never to book from."""
         self.replays = 0
 
     def connected(self, now: float) -> None:
@@ -66,6 +79,24 @@ class Asking:
                 table.until = now + ANSWER_S
                 return self._answer(table, body, now)
         return False
+
+    def shown(self, topic: str, body: bytes) -> bool:
+        """Take a table's snapshot, and ask for what it tells of that we have not. ``False`` for everything else."""
+        for name, table in self._tables.items():
+            if topic == table.topics.snapshot:
+                told = _told(body, test=table.topics.test)
+                if told is not None:
+                    self.snapshots[name] = told
+                    self._behind(name, told["ledger"], int(told["sequence"]))
+                return True
+        return False
+
+    def _behind(self, name: str, ledger: str, head: int) -> None:
+        """Events that a snapshot was made of and we have not may still come by themselves; the tail is asked for."""
+        source = f"{name}/play"
+        have = self._store.highest(source, ledger)
+        if have < head and (source, ledger, have + 1, head) not in self._reader.tails:
+            self._reader.tails.append((source, ledger, have + 1, head))
 
     def due(self, now: float) -> Iterator[tuple[str, bytes, str]]:
         """What to publish now: topic, body, and the topic for the answer."""

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ exit codes:
   0  done
   2  wrong usage, nothing enrolled, or a store or broker that cannot be used
   4  verify, checkpoint, unseal: what is stored is not what was written; sums: it does not add up
-  5  verify, sums: nothing is stored of a table; unseal: nothing is sealed
+  5  verify, sums: nothing is stored of a table; unseal: nothing is sealed; now: a table retains nothing
   6  follow: an event came again with other bytes
 """
 QUIET_S = 2.0
@@ -100,6 +100,20 @@ def _listen(args: argparse.Namespace, store: Store, *, forever: bool) -> int:
     # `verify --json` is one document: what was heard before it is told beside it.
     print(told_of, file=sys.stderr if getattr(args, "json", False) else sys.stdout)
     return OK
+
+
+def _tables_now(args: argparse.Namespace) -> int:
+    """What stands on a screen: how each enrolled table is now, by what it retains at the broker."""
+    from backoffice.following import Listener  # noqa: PLC0415
+
+    with closing(open_store(args.store)) as store:
+        tables = _tables(args, store)
+        listener = Listener(store, replace(_connection(args), client=f"{args.client}-now"), ["play"], screen=True)
+        by = time.monotonic() + (args.seconds or QUIET_S)
+        snapshots = listener.asking.snapshots
+        listener.run(lambda: time.monotonic() > by or set(snapshots) >= set(tables))
+    print(json.dumps({table: snapshots.get(table) for table in tables}, ensure_ascii=False, indent=2))
+    return OK if set(snapshots) >= set(tables) else NOTHING
 
 
 def _until(listener: Any, told: list[int], *, forever: bool, seconds: float | None) -> Callable[[], bool]:
@@ -299,6 +313,10 @@ def _parser() -> argparse.ArgumentParser:
     store(follow)
     broker(follow, required=True)
     follow.add_argument("--until-quiet", action="store_true", help="stop when nothing is missing and nothing comes")
+
+    now = add("now", "how the enrolled tables stand: what they retain at the broker", _tables_now)
+    store(now)
+    broker(now, required=True)
 
     verify = add("verify", "prove that what is stored is what was written", _verify)
     store(verify)

@@ -54,10 +54,12 @@ class Connection:
 class Listener:
     """Keeps a store in step with tables. Used by one thread: ``run`` until told to stop."""
 
-    def __init__(self, store: Store, connection: Connection, streams: Sequence[str]) -> None:
+    def __init__(self, store: Store, connection: Connection, streams: Sequence[str], *, screen: bool = False) -> None:
+        """``screen``: only look at what tables retain; nothing is stored, and the broker keeps nothing for us."""
         self._store = store
         self._settings = connection
         self._streams = tuple(streams)
+        self._screen = screen
         self._messages: queue.Queue[MQTTMessage] = queue.Queue(MOST_WAITING)
         self._news: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._client: Client | None = None
@@ -97,7 +99,7 @@ class Listener:
             self.asking.connected(time.monotonic())
             while not until():
                 self._drain(client)
-                for topic, body, properties in self.asking.due(time.monotonic()):
+                for topic, body, properties in () if self._screen else self.asking.due(time.monotonic()):
                     client.publish(topic, body, qos=1, properties=self._reply(properties))
                 if not self._news.empty():
                     raise BrokerError(f"the broker has gone: {self._news.get()}")
@@ -116,9 +118,16 @@ class Listener:
                 batch.append(self._messages.get_nowait())
             except queue.Empty:
                 break
-        events = [bytes(m.payload) for m in batch if not self.asking.heard(m.topic, bytes(m.payload), time.monotonic())]
+        asking, now = self.asking, time.monotonic()
+        heard = [(m.topic, bytes(m.payload)) for m in batch]
+        snapshots = [one for one in heard if one[0].endswith("/snapshot")]
+        events = [
+            body for topic, body in heard if not topic.endswith("/snapshot") and not asking.heard(topic, body, now)
+        ]
         if events:
             self.reader.take(events)
+        for topic, body in snapshots:  # after the events that it was made of
+            asking.shown(topic, body)
         for message in batch:
             if message.qos:
                 client.ack(message.mid, message.qos)
@@ -130,7 +139,7 @@ class Listener:
             CallbackAPIVersion.VERSION2,
             client_id=settings.client,
             protocol=MQTTv5 if modern else MQTTv311,
-            clean_session=None if modern else False,
+            clean_session=None if modern else self._screen,
             reconnect_on_failure=False,
             manual_ack=True,
         )
@@ -162,9 +171,9 @@ class Listener:
         try:
             if modern:
                 keep = _properties(PacketTypes.CONNECT)
-                keep.SessionExpiryInterval = SESSION_S
+                keep.SessionExpiryInterval = 0 if self._screen else SESSION_S
                 keep.ReceiveMaximum = AT_ONCE
-                client.connect(settings.host, settings.port, 15, clean_start=False, properties=keep)
+                client.connect(settings.host, settings.port, 15, clean_start=self._screen, properties=keep)
             else:
                 client.connect(settings.host, settings.port, 15)
         except (OSError, ValueError) as error:
@@ -185,7 +194,11 @@ class Listener:
         return client
 
     def _filters(self) -> list[str]:
+        if self._screen:
+            return [topics.snapshot for topics in self._topics.values()]
         found = [topics.reply(self._settings.client) + "#" for topics in self._topics.values()]
+        if "play" in self._streams:
+            found += [topics.snapshot for topics in self._topics.values()]
         return found + [f"{topics.base}/{stream}/#" for topics in self._topics.values() for stream in self._streams]
 
     def _reply(self, topic: str) -> Properties | None:

@@ -48,6 +48,7 @@ from controller.runtime.clock import Clock, StepWatch, SuspendWatch, synchronize
 from controller.runtime.metrics import MetricsServer
 from controller.runtime.notify import Notifier
 from controller.settings import BrokerSettings, DeviceSettings, Settings
+from controller.showing import Looked, Showing
 from drivers.supervisor import Supervisor
 from drivers.veil import Veil
 
@@ -115,6 +116,7 @@ class Daemon:
                 listener=self._recorder,
             )
             staff = self._recover(core, ledger)
+            self._showing = Showing(ledger)
             sequences, serials = core.last_cards(), core.serials()
             veils = boot.veils(self._settings.setup)
             self._supervisors = {
@@ -323,15 +325,17 @@ class Daemon:
                 log.error("no progress: the watchdog is not fed any more", threads=stuck)
 
     def _picture(self) -> tuple[int, str | None] | None:
-        """Open incidents and session, from the core; ``None`` when it is busy or ending."""
-        ask = Ask(lambda table: (len(table.session.state.incidents), table.session.state.session))
+        """Open incidents and session, from the core; ``None`` when it is busy or ending. A new snapshot goes out."""
+        ask = Ask(self._showing.look)
         if not self._inbox.post(ask, timeout_s=0):
             return None
         try:
-            answer: tuple[int, str | None] = ask.answer.result(LOOK_S)
+            looked: Looked = ask.answer.result(LOOK_S)
         except (Waited, CancelledError):
             return None
-        return answer
+        if self._pump and looked.shown is not None:
+            self._pump.show(*looked.shown)
+        return looked.incidents, looked.session
 
     def _watch_size(self, fill: FillWatch, health: Health) -> None:
         try:

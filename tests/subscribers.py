@@ -75,7 +75,8 @@ class Subscriber:
 
     @property
     def events(self) -> list[Heard]:
-        return [heard for heard in list(self.heard) if not heard.topic.endswith(("/state", "/description"))]
+        beside = ("/state", "/description", "/snapshot")
+        return [heard for heard in list(self.heard) if not heard.topic.endswith(beside)]
 
     def states(self) -> list[tuple[str, int]]:
         """State and session number, as they came, without repetition."""

@@ -13,17 +13,19 @@ table)
     own="^mqtt-subscription-felt-$site-$table.*"
     "$ctl" set_permissions "$user" "$own" "$own|^amq\\.topic\$" "$own|^amq\\.topic\$"
     "$ctl" set_topic_permissions "$user" amq.topic \
-        "^$at\\.((play|cash|ops|guard|reply)\\..*|description|state)\$" "^$at\\.(cmd\\..*|state)\$"
+        "^$at\\.((play|cash|ops|guard|reply)\\..*|description|state|snapshot)\$" "^$at\\.(cmd\\..*|state)\$"
     ;;
 subscriber)
     user=$1; shift
     streams=$(echo "$*" | tr ' ' '|')
+    # The snapshot tells what play has told: it is for who may read that.
+    case " $* " in *" play "*) more="|snapshot" ;; *) more="" ;; esac
     "$ctl" add_user "$user" "$(head -c 24 /dev/urandom | base64)" 2>/dev/null || true
     own="^mqtt-subscription-$user.*"
     "$ctl" set_permissions "$user" "$own" "$own|^amq\\.topic\$" "$own|^amq\\.topic\$"
     "$ctl" set_topic_permissions "$user" amq.topic \
         "^felt\\.v1\\.[a-z0-9-]+\\.[a-z0-9-]+\\.cmd\\.(replay|rebirth)\$" \
-        "^felt\\.v1\\.[a-z0-9-]+\\.[a-z0-9-]+\\.(($streams)\\..*|state|description|reply\\.$user\\..*)\$"
+        "^felt\\.v1\\.[a-z0-9-]+\\.[a-z0-9-]+\\.(($streams)\\..*|state|description$more|reply\\.$user\\..*)\$"
     ;;
 *)
     echo "table SITE TABLE | subscriber NAME STREAM..." >&2

@@ -6,12 +6,14 @@ from typing import Any
 
 from controller.contract.catalogue import STREAMS_OF
 from controller.contract.schema import COUNT, UUID, obj, one
-from controller.contract.schemas import envelope_schema, own_schema
+from controller.contract.schemas import SNAPSHOT, envelope_schema, own_schema
 from controller.contract.topics import MAJOR
+
+RETAINED = ("state", "description", "snapshot")
 
 
 def document() -> dict[str, Any]:
-    """Everything a table sends: a channel per stream and type, and the two retained conveniences."""
+    """Everything a table sends: a channel per stream and type, and the retained conveniences."""
     channels: dict[str, Any] = {}
     messages: dict[str, Any] = {}
     schemas: dict[str, Any] = {"envelope": envelope_schema()}
@@ -24,7 +26,7 @@ def document() -> dict[str, Any]:
         }
         for stream in streams:
             channels[f"{stream}.{kind}"] = _channel(f"{stream}/{kind.replace('.', '/')}", kind)
-    for name in ("state", "description"):
+    for name in RETAINED:
         channels[name] = _channel(name, name)
         messages[name] = {
             "name": name,
@@ -36,6 +38,7 @@ def document() -> dict[str, Any]:
         {"state": one("init", "ready", "disconnected", "lost"), "session": COUNT, "ledger": UUID},
     )
     schemas["description"] = {"type": "object"}
+    schemas["snapshot"] = SNAPSHOT
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -50,7 +53,7 @@ def document() -> dict[str, Any]:
                 "action": "send",
                 "channel": {"$ref": f"#/channels/{name}"},
                 "bindings": {
-                    "mqtt": {"qos": 1, "retain": name in ("state", "description"), "bindingVersion": "0.2.0"},
+                    "mqtt": {"qos": 1, "retain": name in RETAINED, "bindingVersion": "0.2.0"},
                 },
             }
             for name in channels

@@ -1,10 +1,67 @@
 """JSON Schemas of whole events, made from the catalogue."""
 
 from controller.contract.catalogue import DATA, STREAMS_OF, version_of
-from controller.contract.schema import ANY, BOOL, DAY, HASH, NUMBER, TEXT, TIME, UUID, Schema, obj, one
+from controller.contract.schema import (
+    ANY,
+    BOOL,
+    CARD,
+    COUNT,
+    DAY,
+    HASH,
+    KEY,
+    MONEY,
+    NUMBER,
+    SEAT,
+    SHARES,
+    TEXT,
+    TIME,
+    UUID,
+    Schema,
+    known,
+    many,
+    obj,
+    one,
+)
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NAME = "[a-z0-9-]{1,32}"
+
+
+SNAPSHOT = obj(
+    {
+        "ledger": UUID,
+        "sequence": NUMBER,
+        "test": BOOL,
+        "game": one("holdem", "omaha", "ultimate"),
+        "session": known(TEXT),
+        "gamingday": TEXT,
+        "shift": TEXT,
+        "hands": COUNT,
+        "hands_void": COUNT,
+        "button?": known(SEAT),
+        "seats": many(obj({"seat": SEAT, "player?": TEXT, "stack": known(MONEY), "away": BOOL})),
+        "boxes?": many(SEAT),
+        "hand": known(
+            obj(
+                {
+                    "hand": KEY,
+                    "n": COUNT,
+                    "board": many(known(CARD)),
+                    "phase": KEY,
+                    "street?": KEY,
+                    "pot?": MONEY,
+                    "to_act?": known(SEAT),
+                    "live?": many(SEAT),
+                    "bets?": SHARES,
+                    "boxes?": many(SEAT),
+                }
+            )
+        ),
+        "final": BOOL,
+        "incidents": many(obj({"incident": KEY, "code": KEY, "holds": KEY})),
+    }
+)
+"""The retained ``snapshot``: the table up to event ``sequence`` of ``play``. ``final``: no result can be disputed."""
 
 
 def envelope_schema() -> Schema:

@@ -1,7 +1,10 @@
-"""Birth and death: the retained messages that say whether a table is there."""
+"""What is retained: whether a table is there, who speaks, and how the table stands. Nobody needs it: all of it follows
+from the events.
+"""
 
 import json
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from controller.contract.topics import MAJOR, STREAMS, Source
 
@@ -30,6 +33,14 @@ def description_body(source: Source, ledger: str, *, test: bool, software: str) 
             "software": software,
         }
     )
+
+
+def snapshot_body(ledger: str, sequence: int, *, test: bool, picture: Mapping[str, Any]) -> bytes:
+    """The payload of the ``snapshot`` topic: ``picture`` is true up to this event of ``play`` (0 for none).
+
+    Whoever begins with it goes on with the events behind it. It holds nothing that ``play`` has not said.
+    """
+    return _bytes({"ledger": ledger, "sequence": f"{sequence:016d}", "test": test, **picture})
 
 
 def _bytes(value: dict[str, object]) -> bytes:

@@ -66,6 +66,11 @@ class Topics:
         """Retained: which ledger and which contract the table speaks."""
         return f"{self.base}/description"
 
+    @property
+    def snapshot(self) -> str:
+        """Retained: the table as it is, for who may read ``play``; it says up to which event it is true."""
+        return f"{self.base}/snapshot"
+
     def command(self, name: str) -> str:
         """Where the table listens for ``replay`` and ``rebirth``."""
         return f"{self.base}/cmd/{name}"

@@ -95,6 +95,11 @@ class Pump:
             self._woken = True
             self._publisher.wake()
 
+    def show(self, row: int, body: bytes) -> None:
+        """How the table stands after a row: retained at the broker once that row is out. From any thread."""
+        self._serving.show(row, body)
+        self._publisher.wake()
+
     def _sink(self, outcome: Outcome) -> None:
         """What the publisher has to say, while we wait for it."""
         if isinstance(outcome, Asked):

@@ -111,6 +111,10 @@ class Desk:
             return RebirthWanted(address)
         return self._replay(address, body)
 
+    def may_read(self, client: str, stream: str) -> bool:
+        """Whether a client was granted a stream."""
+        return stream in self.grants.get(client, ())
+
     def _address(self, asked: Asked, body: Mapping[str, Any]) -> Address | None:
         topic = asked.reply_to or body.get("reply_to")
         start = f"{self.topics.base}/reply/"

@@ -35,6 +35,8 @@ class Serving:
         self._desk = Desk(topics, grants)
         self._asked: queue.Queue[Asked] = queue.Queue(MOST_WAITING)
         self._listens = bool(grants)
+        self._shown: tuple[int, bytes] | None = None
+        self._told: tuple[int, int] = (0, 0)
         self.has_spoken = False
         """We were ``ready`` once: whatever else stands on our own topic was said by another since."""
 
@@ -55,8 +57,21 @@ class Serving:
         except queue.Full:
             self._counters.requests_refused += 1
 
+    def show(self, row: int, body: bytes) -> None:
+        """How the table stands after a row, to be retained once that row is out. From any thread."""
+        self._shown = row, body
+
+    def _snapshot(self, flight: Flight) -> Iterator[Message]:
+        """The newest snapshot, if this connection has not told it and what it tells of has been sent."""
+        shown, behind = self._shown, flight.ready or flight.more or flight.held
+        if shown is None or behind or self._told == (flight.session, shown[0]):
+            return
+        self._told = flight.session, shown[0]
+        yield Message(self._topics.snapshot, shown[1], retain=True)
+
     def answers(self, flight: Flight, ledger: str) -> Iterator[Message]:
-        """What is to be said now: answers, and the next messages of the replay that is under way."""
+        """What is to be said now: how the table stands, and answers."""
+        yield from self._snapshot(flight)
         while True:
             try:
                 asked = self._asked.get_nowait()
@@ -84,6 +99,8 @@ class Serving:
                 for topic, body in ((self._topics.description, self._description), (self._topics.state, state)):
                     yield Message(topic, body, retain=True)
                     yield address.event(body)
+                if self._shown is not None and self._desk.may_read(address.client, "play"):
+                    yield address.event(self._shown[1])
                 yield address.answer({"done": True})
             case ReplayWanted(address=address) if flight.replay is not None:
                 self._counters.requests_refused += 1

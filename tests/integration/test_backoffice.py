@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from backoffice.asking import Asking
 from backoffice.errors import Forged
 from backoffice.opening import open_store
 from backoffice.reader import Reader
@@ -31,7 +32,7 @@ from controller.ledger.verify import verify
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Rig, make_rig, unsent
 from tests.ledgers import CARDS, SOURCE, WALL, Desk, new_desk, play, record
-from tests.running import ROOT
+from tests.running import ROOT, Running, write_config
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -418,3 +419,35 @@ def test_the_archive_on_postgresql_does_the_same(database: str, desk: Desk) -> N
             reader.take([everything[3].replace(b"}", b" }", 1)])
     finally:
         store.close()
+
+
+def test_a_screen_sees_how_a_running_table_stands(tmp_path: Path, broker: MosquittoBroker) -> None:
+    create_signing_key(tmp_path / "signing.key", tmp_path / "signing.pub", test=True)
+    more = f'[broker]\nuri = "{broker.uri}"\n'
+    store = tmp_path / "office.db"
+    office("enrol", store, "zg1/t07", "--key", tmp_path / "signing.pub", "--test")
+    now = ("now", store, "--broker", broker.uri, "--seconds", 20)
+    with Running(write_config(tmp_path, more=more)) as daemon:
+        daemon.do("open", button=1)
+        daemon.do("seat", seat=2, stack=20_000, player="p2")
+        wanted = [{"seat": 2, "stack": 20_000, "away": False, "player": "p2"}]
+        wait_until(lambda: json.loads(office(*now))[TABLE]["seats"] == wanted, 30, "the seat on the screen")
+        shown = json.loads(office(*now))[TABLE]
+        assert shown["session"]
+        assert shown["hand"] is None
+        assert daemon.stop() == 0
+    assert json.loads(office(*now))[TABLE]["ledger"] == shown["ledger"]
+
+
+def test_a_snapshot_shows_what_the_office_has_missed(tmp_path: Path, broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, closing(SqliteStore(tmp_path / "store")) as store:
+        store.pin(Pin(TABLE, test=True, key=bytes(32)))
+        play(r.ledger)
+        reader = Reader(store)
+        asking = Asking(store, reader, {TABLE: TOPICS}, "office", ("play",))
+        head = r.ledger.head("play").sequence
+        body = json.dumps({"ledger": r.ledger.id, "sequence": f"{head:016d}", "test": True}).encode()
+        assert asking.shown(TOPICS.snapshot, body)
+        assert asking.shown(TOPICS.snapshot, body)
+        assert reader.tails == [(f"{TABLE}/play", r.ledger.id, 1, head)]
+        assert not asking.shown(f"{TOPICS.base}/play/hand/started", body)

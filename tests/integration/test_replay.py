@@ -18,6 +18,7 @@ from controller.delivery.flight import PumpSettings
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Rig, make_rig, unsent
 from tests.ledgers import play
+from tests.subscribers import Subscriber
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -184,6 +185,43 @@ def test_a_rebirth_tells_state_and_description_to_all_and_to_who_asked(broker: M
         assert end == {"done": True}
         assert json.loads(description)["ledger"] == r.ledger.id
         assert json.loads(state) == {"state": "ready", "session": 1, "ledger": r.ledger.id}
+
+
+def test_a_snapshot_is_retained_behind_what_it_tells_of(broker: MosquittoBroker, rig: MakeRig) -> None:
+    shown = b'{"ledger":"x","sequence":"0000000000000009"}'
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber, Customer(broker.port, "pit") as pit:
+        play(r.ledger, hands=20)
+        r.pump.show(r.ledger.row, shown)
+        r.pump.start()
+        told = f"{TOPICS.base}/snapshot"
+        wait_until(lambda: any(heard.topic == told for heard in list(subscriber.heard)), what="the snapshot")
+        topics = [heard.topic for heard in list(subscriber.heard)]
+        before = [topic for topic in topics[: topics.index(told)] if not topic.endswith(("/state", "/description"))]
+        assert len(before) == r.ledger.row, "whoever begins with it has missed nothing"
+        pit.ask("rebirth")
+        answered, end = pit.answer()
+        assert answered[-1] == shown
+        assert end == {"done": True}
+        r.pump.show(r.ledger.row + 1, b'{"newer":true}')
+        wait_until(lambda: topics_of(subscriber, told) >= 2, what="the next one")
+        with Subscriber(broker.port) as late:
+            wait_until(lambda: any(heard.topic == told for heard in list(late.heard)), what="the retained one")
+            assert [heard.body for heard in late.heard if heard.topic == told] == [b'{"newer":true}']
+
+
+def test_a_snapshot_goes_to_nobody_who_may_not_read_play(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "accounting") as accounting:
+        r.pump.show(0, b'{"sequence":"0"}')
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        accounting.ask("rebirth")
+        answered, end = accounting.answer()
+        assert len(answered) == 2
+        assert end == {"done": True}
+
+
+def topics_of(subscriber: Subscriber, topic: str) -> int:
+    return sum(heard.topic == topic for heard in list(subscriber.heard))
 
 
 def test_noise_on_the_command_topics_harms_nobody(broker: MosquittoBroker, rig: MakeRig) -> None:
