@@ -22,17 +22,20 @@ MOST_STRANGERS = 5000
 def unknown(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) -> None:
     """``chip.unknown``: tags that no registry has lie at a place of chips (I-28). They are worth nothing.
 
-    Where they lie as a stake in a hand, the hand is held until a person has looked.
+    Where they lie as a stake in a hand, the hand is held until a person has looked: of one seat once in a hand, unless
+    others come. Of too many in a session no more are told; a stake is held all the same.
     """
     known, cards = out.setup.chipset, out.setup.deck.tags
     strange = [tag for tag in tags if tag not in known.tags and tag not in known.listed and tag not in cards]
     new = _new(out, "chip.unknown", strange)
     if len(out.state.cash.reported) + len(new) > MOST_STRANGERS:
-        return
+        new = []
     _tell(out, "chip.unknown", place, "unregistered", new, evidence)
     hand = out.state.hand
-    if new and hand is not None and place.startswith("bet:"):
+    if hand is not None and strange and place.startswith("bet:"):
         if any(i.kind == "strange_chip" for i in out.state.incidents.values()):
+            return
+        if f"strange_chip {place[4:]}" in hand.looked_at and not new:
             return
         incidents.open_one(
             out,
@@ -43,7 +46,7 @@ def unknown(out: Out, place: str, tags: Iterable[str], evidence: Sources = ()) -
             proposed="play_on",
             alternatives=("void",),
             seats=(int(place[4:]),),
-            facts={"place": place, "count": len(new)},
+            facts={"place": place, "count": len(strange)},
             evidence=evidence,
         )
 

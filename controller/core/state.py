@@ -149,6 +149,8 @@ class Hand:
     """A person ruled that a push against the award stands (I-19)."""
     actions: int = 0
     incidents: tuple[str, ...] = ()
+    looked_at: tuple[str, ...] = ()
+    """The kinds of these incidents, each with a seat that it is about: ``strange_chip 3``."""
     breaches: tuple[str, ...] = ()
     degraded: bool = False
     before: tuple[Any, ...] | None = None

@@ -79,6 +79,48 @@ def test_i28_a_strange_chip_that_is_staked_holds_the_hand() -> None:
     felt.fits()
 
 
+def test_i28_a_strange_chip_that_was_told_in_a_stack_holds_the_hand_when_it_is_staked() -> None:
+    felt = Watched()
+    felt.open()
+    felt.put(["EEEE0002"], "stack:2")
+    felt.run(3000)
+    felt.bet(1, 500)
+    assert not felt.all("incident.opened")
+    felt.put(["EEEE0002"], "bet:2")
+    felt.run(3000)
+    assert [(one["code"], one["seats"]) for one in felt.all("incident.opened")] == [("I-28", [2])]
+    felt.say("rule", incident="I-28", ruling="play_on")
+    for place in ("stack:2", "bet:2"):
+        felt.put(["EEEE0002"], place)
+        felt.run(3000)
+    assert len(felt.all("incident.opened")) == len(felt.all("chip.unknown")) == 1
+    felt.fits()
+
+
+def test_i28_of_too_many_no_more_are_told_and_a_stake_is_held_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MOST_STRANGERS", 3)
+    felt = Watched()
+    felt.open()
+    felt.put(["EEEE0001", "EEEE0002", "EEEE0003"], "stack:2")
+    felt.run(3000)
+    felt.put(["EEEE0004"], "stack:3")
+    felt.run(3000)
+    assert sum(len(one["tags"]) for one in felt.all("chip.unknown")) == 3
+    felt.bet(1, 500)
+    felt.put(["EEEE0005"], "bet:2")
+    felt.run(3000)
+    assert [(one["code"], one["seats"]) for one in felt.all("incident.opened")] == [("I-28", [2])]
+    assert len(felt.all("chip.unknown")) == 1
+    felt.say("rule", incident="I-28", ruling="play_on")
+    felt.put(["EEEE0006"], "bet:2")
+    felt.run(3000)
+    assert len(felt.all("incident.opened")) == 1, "of one seat once in a hand"
+    felt.put(["EEEE0007"], "bet:1")
+    felt.run(3000)
+    assert len(felt.all("incident.opened")) == 2
+    felt.fits()
+
+
 def test_i28_a_strange_chip_on_a_spot_of_a_box() -> None:
     rig = RfidRig()
     rig.announce(1)

@@ -178,6 +178,7 @@ def _hand_breach(hand: Hand, data: Data, secret: Data) -> None:
 
 def _hand_incident(hand: Hand, data: Data, secret: Data) -> None:
     hand.incidents = (*hand.incidents, data["incident"])
+    hand.looked_at = (*hand.looked_at, *(f"{data['kind']} {seat}" for seat in data["seats"]))
     hand.before = None
 
 
