@@ -47,11 +47,14 @@ class Broker(Protocol):
     def start(self) -> None:
         """Start, or start again on the same port. Returns when it takes connections; raises ``RigError``.
 
-        Nothing happens when it runs: there is never a second one that nobody ends.
+        One that is frozen goes on; else nothing happens when it runs: there is never a second one that nobody ends.
         """
 
     def stop(self) -> None:
         """End it in order. Nothing happens when it does not run."""
+
+    def freeze(self) -> None:
+        """Let it hang with its connections open, until ``start``. Raises ``RigError`` where it cannot."""
 
     def __enter__(self) -> Self: ...
 
@@ -96,6 +99,10 @@ class _Controlled:
         """See ``Broker.stop``."""
         raise NotImplementedError
 
+    def freeze(self) -> None:
+        """See ``Broker.freeze``."""
+        raise RigError("broker.freeze: a broker within this process cannot be frozen: install mosquitto")
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -129,6 +136,7 @@ class MosquittoBroker(_Controlled):
     def start(self) -> None:
         """See ``Broker.start``."""
         if self._process is not None and self._process.poll() is None:
+            self.thaw()
             return
         config = self._folder / "mosquitto.conf"
         config.write_text(self._config.format(host=HOST, port=self.port), encoding="utf-8")

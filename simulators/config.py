@@ -60,6 +60,8 @@ def write(
 
 def _device(device: Device, uri: str, patience: Mapping[str, int], speed: int) -> dict[str, Any]:
     told: dict[str, Any] = {"driver": device.driver, "uri": uri}
+    if device.expect:
+        told["expect"] = dict(device.expect)
     if device.places:
         told["channels"] = dict(device.places)
     if device.driver != "keypad":

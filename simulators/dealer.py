@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from simulators.scripts.acts import Act, Attest, Declare, Finish, Muck, Press, Show, Slide
-from simulators.scripts.steps import Span
+from simulators.scripts.sequence import Span
 
 KEY_HOLD = Span(40, 70, 140)
 KEY_GAP = Span(70, 120, 260)

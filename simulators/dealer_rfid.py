@@ -7,12 +7,14 @@ bet. Where the money lies is counted here, chip by chip, and never asked of the 
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from simulators.dealer import CardSlides, Dealer, KeyDown, KeyUp, Lay, Lift, Timed, Turn, keys_of
 from simulators.errors import RigError
 from simulators.scripts.acts import (
     DECK,
     Act,
+    CloneTags,
     Finish,
     Flicker,
     LiftCards,
@@ -26,9 +28,11 @@ from simulators.scripts.acts import (
     Show,
     Slide,
     Stake,
+    SwapCards,
     Sweep,
+    Unreadable,
 )
-from simulators.scripts.steps import Span
+from simulators.scripts.sequence import Span
 from simulators.tokens import Counts, Tokens, card_tag, exact, fewest, second_deck_tag
 
 SWEEP_MS = Span(200, 350, 700)
@@ -60,6 +64,8 @@ class AntennaDealer:
         self._unit = unit
         self._hands = Dealer(unit, seed, pace)
         self._kinds = sorted(set(tokens.values.values()))
+        self._mute: set[str] = set()
+        """Tags that no antenna reads any more, though they read well before."""
 
     @property
     def dice(self) -> random.Random:
@@ -71,7 +77,17 @@ class AntennaDealer:
         return self._hands.pause(name)
 
     def deeds(self, act: Act) -> Iterator[Timed]:
-        """What hands do for one act, each deed after a pause."""
+        """What hands do for one act, each deed after a pause. Tags that are read no more move unnoticed."""
+        for timed in self._deeds(act):
+            yield self._unnoticed(timed) if self._mute else timed
+
+    def _unnoticed(self, timed: Timed) -> Timed:
+        deed = timed.deed
+        if not isinstance(deed, Lift | Lay):
+            return timed
+        return replace(timed, deed=replace(deed, tags=tuple(tag for tag in deed.tags if tag not in self._mute)))
+
+    def _deeds(self, act: Act) -> Iterator[Timed]:
         match act:
             case Slide():
                 yield from self._slide(act)
@@ -94,8 +110,16 @@ class AntennaDealer:
                 cards = self._cards(place)
                 yield Timed(0, Lift(place, tuple(cards)))
                 yield Timed(ms, Lay(place, tuple(cards)))
+            case SwapCards():
+                yield from self._swap(act)
             case Flicker():
                 yield from self._flicker(act)
+            case CloneTags(place=place, target=target, ms=ms, count=count):
+                tags = self.tokens.at(place)[-count:]
+                yield Timed(0, Lay(target, tags))
+                yield Timed(ms, Lift(target, tags))
+            case Unreadable():
+                yield from self._silence(act)
             case OtherDeck():
                 yield from self._other_deck(act)
             case Show(seat=seat) if self._camera and seat is not None:
@@ -214,6 +238,30 @@ class AntennaDealer:
         for _ in range(act.times):
             yield Timed(act.off_ms, Lift(act.place, tags))
             yield Timed(act.off_ms, Lay(act.place, tags))
+
+    def _swap(self, act: SwapCards) -> Iterator[Timed]:
+        """Cards are exchanged: both are in the air before either lies again."""
+        ones, others = self._cards(act.one)[-act.count :], self._cards(act.other)[-act.count :]
+        if not ones or len(ones) != len(others):
+            raise RigError(f"{act.one} and {act.other}: {len(ones)} cards cannot be exchanged for {len(others)}")
+        for tags, source in ((ones, act.one), (others, act.other)):
+            self.tokens.lift(tags, source)
+            yield Timed(0, Lift(source, tuple(tags)))
+        for tags, target in ((others, act.one), (ones, act.other)):
+            self.tokens.lay(tags, target)
+            yield Timed(self.pause("put_ms"), Lay(target, tuple(tags)))
+
+    def _silence(self, act: Unreadable) -> Iterator[Timed]:
+        tags = tuple(self.tokens.choose(act.place, act.chips))
+        yield Timed(0, Lift(act.place, tags))
+        self._mute.update(tags)
+        if act.ms:
+            yield Timed(act.ms, Lift(act.place, ()))
+            self._mute.difference_update(tags)
+            for place in self.tokens.places:
+                there = tuple(tag for tag in tags if tag in self.tokens.at(place))
+                if there:
+                    yield Timed(0, Lay(place, there))
 
     def _other_deck(self, act: OtherDeck) -> Iterator[Timed]:
         """Some of its cards at a time are near enough to be read."""

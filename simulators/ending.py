@@ -7,7 +7,7 @@ from typing import Any
 from simulators.judge import MS, Performed, leaks
 from simulators.scripts.expectations import Final, Latency
 from simulators.scripts.matching import differences
-from simulators.scripts.steps import Step
+from simulators.scripts.sequence import Step
 from simulators.seen import HandSeen, Seen, hand_seen, hands
 from simulators.tokens import Tokens
 

@@ -17,6 +17,7 @@ from simulators.hardware.shoe import SmartShoe
 from simulators.readrate import ReadRate
 from simulators.recording import Recording
 
+READERS = (FeigReader, PepperReader, MercuryModule)
 FILLER = tuple(rank + suit for suit in "cdhs" for rank in "23456789TJQKA")
 
 Args = Mapping[str, Any]
@@ -50,6 +51,35 @@ MODELS: Mapping[str, Callable[..., Device]] = MappingProxyType(
     }
 )
 """Driver name -> the simulated device."""
+
+
+BY_HANDS = frozenset({"put", "take", "slide", "press", "release", "lay", "lift", "turn"})
+"""What hands do to a device itself, whichever plug it hangs at; all else happens to what hangs at a plug."""
+SWAP_MS = 500
+"""So long both plugs are in the hand when they are exchanged."""
+MOST_FIELDS = 64
+SPARE: Mapping[str, Mapping[str, str]] = {
+    "shoe": {"serial": "SHOE-9999"},
+    "camera": {"serial": "CAM-9999"},
+    "feig": {"serial": "0A1B2CFF"},
+    "eccel": {"name": "PEPPER-99"},
+}
+"""Who another device of the same make says it is."""
+
+
+def spare(driver: str, before: Device) -> Device:
+    """Another device of the same make, with what lay in the fields of the one before."""
+    made = MODELS[driver](**SPARE.get(driver, {}))
+    if isinstance(before, READERS) and isinstance(made, READERS):
+        for antenna in range(1, MOST_FIELDS + 1):
+            made.put(sorted(before.field(antenna)), antenna)
+    return made
+
+
+def exchanged(cables: Mapping[str, str], one: str, other: str) -> dict[str, str]:
+    """At which plug each device hangs, after the devices at two plugs were exchanged."""
+    swap = {one: other, other: one}
+    return {name: swap.get(cables.get(name, name), cables.get(name, name)) for name in {*cables, one, other}}
 
 
 @dataclass(slots=True)

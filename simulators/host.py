@@ -87,9 +87,10 @@ class DeviceSpec:
 class Bench:
     """One simulated device and its port. Its lock makes wire, hands and clock take turns."""
 
-    def __init__(self, device: Device, clock: Callable[[], int]) -> None:
+    def __init__(self, driver: str, device: Device, clock: Callable[[], int]) -> None:
         self.port: Port | None = None
-        self._device = device
+        self._driver = driver
+        self.device = device
         self._clock = clock
         self._lock = threading.Lock()
         self._plugged = False
@@ -127,15 +128,22 @@ class Bench:
                 return {}
             if self._disturbance.perform(what, args):
                 return {}
-            answer = perform(self._device, what, args, self._clock())
+            answer = perform(self.device, what, args, self._clock())
             self._poll()
             return answer | ({"plugged": self._plugged} if what == "state" else {})
+
+    def exchange(self, other: "Bench | None") -> None:
+        """While nothing hangs at either plug: the other's device for this one; without another, a spare."""
+        if other is None:
+            self.device = gestures.spare(self._driver, self.device)
+        else:
+            self.device, other.device = other.device, self.device
 
     def _plug(self, port: Port) -> None:
         with self._lock:
             if self._plugged:
                 raise RigError("plug: it is plugged in already")
-            self._device.power_cycle(self._clock())
+            self.device.power_cycle(self._clock())
             self._plugged = True
         port.plug()
 
@@ -151,7 +159,7 @@ class Bench:
     def _poll(self) -> None:
         # Without power nothing is said; hands may still move cards and tags.
         if self._plugged:
-            self._send(self._device.poll(self._clock()))
+            self._send(self.device.poll(self._clock()))
             self._move()
 
     def _send(self, frames: list[bytes]) -> None:
@@ -164,7 +172,7 @@ class Bench:
         """What has arrived on either side, faults or none."""
         assert self.port is not None
         for data in self._faults.to_device.due(self._clock()):
-            self._send(self._device.feed(data, self._clock()))
+            self._send(self.device.feed(data, self._clock()))
         for data in self._faults.to_host.due(self._clock()):
             self.port.send(data)
 
@@ -173,8 +181,9 @@ class DeviceHost:
     """All devices of a spec, plugged in. A context manager."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
-        speed = float(spec.get("speed", 1.0))
+        self._speed = speed = float(spec.get("speed", 1.0))
         self._clock: Callable[[], int] = lambda: int(time.monotonic_ns() * speed)
+        self._cables: dict[str, str] = {}
         self._server = UsbServer(*_address(spec.get("usbip", "127.0.0.1:0")))
         self._benches: dict[str, Bench] = {}
         self._stop = threading.Event()
@@ -202,12 +211,30 @@ class DeviceHost:
         try:
             args = json.loads(line)
             what, name = args.pop("do"), args.pop("device")
+            if what == "swap":
+                self._swap(name, args.get("other", ""))
+                return {"ok": True, "at": time.monotonic_ns()}
+            name = self._cables.get(name, name) if what in gestures.BY_HANDS else name
             answer = self._bench(name).do(what, args)
         except RigError as fault:
             return {"ok": False, "error": str(fault)}
         except (ValueError, KeyError, AttributeError, TypeError) as fault:
             return {"ok": False, "error": f'{type(fault).__name__} {fault}; write {{"do": WHAT, "device": NAME, ...}}'}
         return {"ok": True, "at": time.monotonic_ns()} | answer
+
+    def _swap(self, name: str, other: str) -> None:
+        """What hangs at two plugs is exchanged, or another device of the same make takes the place of one."""
+        benches = [self._bench(one) for one in (name, other) if one]
+        for bench in benches:
+            bench.do("unplug", {})
+        time.sleep(gestures.SWAP_MS / 1000 / self._speed)
+        if other:
+            benches[0].exchange(benches[1])
+            self._cables = gestures.exchanged(self._cables, name, other)
+        else:
+            benches[0].exchange(None)
+        for bench in benches:
+            bench.do("plug", {})
 
     def close(self) -> None:
         """Unplug everything."""
@@ -229,7 +256,7 @@ class DeviceHost:
             raise RigError(f"device {spec.name}: the name is used twice")
         build, link = MODELS[spec.driver]
         try:
-            bench = Bench(build(**spec.model), self._clock)
+            bench = Bench(spec.driver, build(**spec.model), self._clock)
         except (TypeError, ValueError) as fault:
             raise RigError(f"device {spec.name}: model = {dict(spec.model)}: {fault}") from fault
         identity = UsbIdentity(spec.vendor, spec.product, spec.title or f"Simulated {spec.driver}", spec.serial)

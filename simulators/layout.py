@@ -1,5 +1,6 @@
 """Which devices a table of a rehearsal has, and which of their channels watches which place."""
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -30,6 +31,8 @@ class Device:
     places: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     model: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    expect: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Who the daemon expects it to be."""
     link: str = ""
     """On wires: another link than the usual one of its driver."""
 
@@ -78,8 +81,14 @@ def reader(name: str, places: Sequence[str], poll_ms: int = POLL_MS) -> Device:
         "reader",
         MappingProxyType({str(channel): place for channel, place in zip(channels, places, strict=False)}),
         MappingProxyType(options),
-        MappingProxyType({"sets_per_answer": SETS_PER_ANSWER, "outputs": outputs}),
+        MappingProxyType({"sets_per_answer": SETS_PER_ANSWER, "outputs": outputs, "serial": _serial(name)}),
+        MappingProxyType({"serial": _serial(name)}),
     )
+
+
+def _serial(name: str) -> str:
+    """No two readers of a table have the same serial number."""
+    return f"{zlib.crc32(name.encode()):08X}"
 
 
 SHOE = Device("shoe0", "shoe", "shoe", MappingProxyType({"0": "shoe"}))
@@ -114,7 +123,10 @@ def multiplexer(name: str, places: Sequence[str], poll_ms: int = POLL_MS) -> Dev
     """An Eccel Pepper with a multiplexer, on the network: an antenna for each place, eight at most."""
     channels = {str(channel): place for channel, place in enumerate(places, 1)}
     options = {"antennas": list(range(1, len(places) + 1)), "poll_ms": poll_ms}
-    return Device(name, "eccel", "reader", MappingProxyType(channels), MappingProxyType(options), link="tcp")
+    model, expect = MappingProxyType({"name": f"PEPPER-{name}"}), MappingProxyType({"serial": f"PEPPER-{name}"})
+    return Device(
+        name, "eccel", "reader", MappingProxyType(channels), MappingProxyType(options), model, expect, link="tcp"
+    )
 
 
 def six_table(seats: int) -> Layout:

@@ -20,7 +20,7 @@ from simulators.layout import Closed, Kind, Layout
 from simulators.readrate import DEAD, Reads
 from simulators.scripts.acts import DECK, Order, Script, SeatStart, Stakes
 from simulators.scripts.scenario import PACE, Scenario
-from simulators.scripts.steps import Span
+from simulators.scripts.sequence import Span
 from simulators.tokens import Tokens, card_tag, opening_chips
 
 SITE, TABLE = "rig", "t01"
@@ -52,6 +52,8 @@ class Plan:
     closed_cards: Closed = "read"
     shoe: bool = False
     """Whether an RFID table has a shoe beside its antennas."""
+    disk: bool = False
+    """Whether its ledger lies on a small disk of its own, to be filled."""
     six: bool = False
     """An RFID table of six devices of six makes (``layout.six_table``)."""
 

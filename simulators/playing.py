@@ -1,8 +1,9 @@
 """Plays one case on a stage: a recorded hand or a scenario, and says what became of it."""
 
+import itertools
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from simulators.scripts.acts import (
     Act,
     Attest,
     Check,
+    CloneTags,
     DeviceAct,
     Flicker,
     LiftCards,
@@ -26,13 +28,16 @@ from simulators.scripts.acts import (
     ReplaceChips,
     Script,
     Slide,
+    SwapCards,
     SystemAct,
+    Unreadable,
 )
 from simulators.scripts.expectations import Expect
 from simulators.scripts.matching import matches
 from simulators.scripts.scenario import Scenario
-from simulators.scripts.steps import Step, When
+from simulators.scripts.sequence import Step, When, groups
 from simulators.seen import Seen, hand_seen, hands
+from simulators.through.moments import Then, together
 from simulators.through.stage import Stage
 from simulators.verdict import Case
 
@@ -153,14 +158,17 @@ class ScenarioRun:
         """Perform all steps, end the table, and judge. ``progress`` is told each step before it happens."""
         scenario, stage = self.scenario, self.stage
         deadline = time.monotonic() + scenario.run.timeout_s
-        for number, step in enumerate(scenario.steps):
-            if number in self._kill_before:
+        number = 0
+        for group in groups(scenario.steps):
+            if self._kill_before & set(range(number, number + len(group))):
                 self._kill()
+            number += len(group)
             if time.monotonic() > deadline:
-                raise ProductFailure(f"step {step.id} was not reached within {scenario.run.timeout_s} s")
+                raise ProductFailure(f"step {group[0].id} was not reached within {scenario.run.timeout_s} s")
             if progress is not None:
-                progress(step)
-            self.step(step)
+                for step in group:
+                    progress(step)
+            self.steps(group)
         done_at = stage.now
         if scenario.close:
             stage.until(lambda: not hand_open(stage.seen), ANSWER_MS)
@@ -229,6 +237,41 @@ class ScenarioRun:
             self.stage.perform(SystemAct(what))
         self.stage.pause(REST_MS)
 
+    def steps(self, group: Sequence[Step]) -> None:
+        """Perform one step, or steps that happen at the same time, when it is their time."""
+        if len(group) == 1:
+            self.step(group[0])
+            return
+        planned = self._wait_for(group[0])
+        began = self.stage.now
+        rows = [(step.offset_ms, itertools.chain.from_iterable(self._moments(step))) for step in group]
+        performed: dict[str, Performed] = {}
+        passed = 0
+        for at, row, then in together(rows):
+            self.stage.pause(at - passed)
+            passed = at
+            first = performed.get(group[row].id)
+            due = None if planned is None else planned + round(group[row].offset_ms * MS / self.stage.speed)
+            start = self.stage.now if first is None else first.began
+            if then.what is not None:
+                self.stage.moment(then.what)
+            performed[group[row].id] = Performed(start, self.stage.now, due)
+        for step in group:  # what leaves no trace happens all the same
+            at = began + round(step.offset_ms * MS / self.stage.speed)
+            self.performed[step.id] = performed.get(step.id, Performed(at, at, at))
+        self.stage.pause(0)
+
+    def _moments(self, step: Step) -> Iterator[Iterable[Then]]:
+        for number, act in enumerate(step.acts):
+            if number and not isinstance(act, Slide):
+                yield [Then(self.dealer.pause("put_ms"), None)]
+            self._note(act)
+            yield self.stage.moments(act)
+
+    def _note(self, act: Act) -> None:
+        if isinstance(act, DeviceAct):
+            self.struck.append(str(act.args.get("kind", act.what)))
+
     def step(self, step: Step) -> None:
         """Perform one step, when it is its time."""
         stage = self.stage
@@ -241,8 +284,7 @@ class ScenarioRun:
                 expects = [e for e in self.scenario.expects if e.after is None or e.after in self.performed]
                 self.lines += judge.judge(stage.seen, self.performed, expects, (), self.began)
             stage.perform(act)
-            if isinstance(act, DeviceAct):
-                self.struck.append(str(act.args.get("kind", act.what)))
+            self._note(act)
         self.performed[step.id] = Performed(began, stage.now, planned)
 
     def _wait_for(self, step: Step) -> int | None:
@@ -265,7 +307,7 @@ class ScenarioRun:
 
 def _faulted(scenario: Scenario) -> bool:
     """Whether the scenario makes something go wrong."""
-    ours = (DeviceAct, SystemAct, Power, Flicker, LiftCards, OtherDeck)
+    ours = (DeviceAct, SystemAct, Power, Flicker, LiftCards, SwapCards, CloneTags, Unreadable, OtherDeck)
     return scenario.killed or any(isinstance(act, ours) for step in scenario.steps for act in step.acts)
 
 

@@ -26,6 +26,7 @@ from simulators.playing import ScenarioRun
 from simulators.process import DaemonProcess
 from simulators.scripts import scenario
 from simulators.scripts.matching import matches
+from simulators.scripts.sequence import groups
 from simulators.seen import Seen
 from simulators.through.stage import Journal, Stage
 from simulators.through.virtual import VirtualStage
@@ -69,8 +70,8 @@ class PlayedTable:
         done = len(self._steps)
         self._steps += steps
         self._run.scenario = self._load()
-        for step in self._run.scenario.steps[done:]:
-            self._run.step(step)
+        for group in groups(self._run.scenario.steps[done:]):
+            self._run.steps(group)
 
     def seen(self, event: str, **match: Any) -> Seen:
         """Wait for an event that fits, and return it; the test fails where none comes."""

@@ -58,6 +58,8 @@ class Rig:
     usbip: str
     power: Mapping[str, int]
     """What the rig's relays switch (``dut``, or a device), by the number of the relay."""
+    disk: Path | None
+    """A small file system of the machine under test that holds the ledger and may be filled."""
     board: str
     """The serial port of the relay board; empty where the rig switches nothing."""
 
@@ -100,6 +102,9 @@ def read(path: Path) -> Rig:
     feltd = dut.text("feltd", "feltd")
     config = path.parent / dut.text("config")
     dut.text("key", "")
+    disk = dut.text("disk", None)
+    if disk is not None and not disk.startswith("/"):
+        raise dut.wrong("disk", disk, "name the mount point from the root /")
     broker = _port(path, dut.text("broker"))
     dut.done()
     listed = top.section("devices")
@@ -120,7 +125,8 @@ def read(path: Path) -> Rig:
     usbip = top.text("usbip", "127.0.0.1:0")
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
-    return Rig(name, config, reach, ssh, feltd, start, broker, devices, usbip, switches, _node(path, board))
+    where = (name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
+    return Rig(*where, Path(disk) if disk else None, _node(path, board))
 
 
 def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from simulators.disk import LEAVES_KB
 from simulators.faults import CHANGES
-from simulators.scripts.acts import Act, DeviceAct, Power, SystemAct
+from simulators.scripts.acts import Act, DeviceAct, Pause, Power, SystemAct
 from simulators.scripts.felt import Felt
 from simulators.scripts.strict import Section
 
@@ -65,6 +66,35 @@ def _power(*, on: bool) -> Expand:
     return expand
 
 
+def _swap(section: Section, felt: Felt) -> Iterator[Act]:
+    """The plugs of two devices are exchanged; without ``for`` another of the same make takes its place."""
+    device = section.choice("device", felt.devices)
+    other = ""
+    if "for" in section:
+        readers = [one for one in felt.devices if not one.startswith(("shoe", "keys", "cam"))]
+        if device not in readers:
+            raise section.wrong("for", section.data["for"], f"only plugs of readers are alike: {', '.join(readers)}")
+        other = section.choice("for", [one for one in readers if one != device])
+    section.asked.add("for")
+    yield DeviceAct("swap", device, {"other": other} if other else {})
+
+
+def _freeze(section: Section, _felt: Felt) -> Iterator[Act]:
+    """The broker hangs with its connections open, for ``ms`` or until ``broker.start``."""
+    yield SystemAct("broker.freeze")
+    if ms := section.number("ms", 0):
+        yield Pause(ms)
+        yield SystemAct("broker.start")
+
+
+def _fill(section: Section, _felt: Felt) -> Iterator[Act]:
+    """The disk of the ledger is filled but for ``leave_kb``, for ``ms`` or to the end of the run."""
+    yield SystemAct("disk.fill", section.number("leave_kb", LEAVES_KB))
+    if ms := section.number("ms", 0):
+        yield Pause(ms)
+        yield SystemAct("disk.free")
+
+
 def just(act: Act) -> Expand:
     """An act that takes no arguments."""
 
@@ -78,6 +108,7 @@ ACTS: Mapping[str, Expand] = {
     "device.unplug": _device("unplug"),
     "device.plug": _device("plug"),
     "device.reset": _device("reset"),
+    "device.swap": _swap,
     "device.jam": _device("jam", "ms"),
     "device.deaf": _fault("deaf"),
     "device.slow": _fault("slow"),
@@ -88,5 +119,7 @@ ACTS: Mapping[str, Expand] = {
     "daemon.kill": just(SystemAct("daemon.kill")),
     "daemon.start": just(SystemAct("daemon.start")),
     "broker.stop": just(SystemAct("broker.stop")),
+    "broker.freeze": _freeze,
+    "disk.fill": _fill,
     "broker.start": just(SystemAct("broker.start")),
 }

@@ -180,6 +180,34 @@ class Flicker:
 
 
 @dataclass(frozen=True, slots=True)
+class SwapCards:
+    """Two players exchange cards: the last ``count`` of one place for as many of the other."""
+
+    one: str
+    other: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CloneTags:
+    """Tags with the numbers of the last ``count`` that came to ``place`` are held over ``target`` for so long."""
+
+    place: str
+    target: str
+    ms: int
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """These chips of a place (by value) are read no more, wherever they go; after ``ms``, where it is not 0, again."""
+
+    place: str
+    chips: Mapping[int, int]
+    ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class OtherDeck:
     """The other deck is shuffled beside the table, over the antenna of ``place``, for so long."""
 
@@ -190,7 +218,7 @@ class OtherDeck:
 
 @dataclass(frozen=True, slots=True)
 class DeviceAct:
-    """Something happens to a device: ``unplug`` ``plug`` ``reset`` ``jam`` ``clear`` ``noise``."""
+    """Something happens to a device: ``unplug`` ``plug`` ``reset`` ``swap`` ``load`` ``jam`` ``clear`` ``noise``."""
 
     what: str
     device: str
@@ -199,9 +227,12 @@ class DeviceAct:
 
 @dataclass(frozen=True, slots=True)
 class SystemAct:
-    """Something happens to the system: ``daemon.kill`` ``daemon.start`` ``broker.stop`` ``broker.start``."""
+    """Something happens to the system: ``daemon.kill`` and ``.start``, ``broker.stop``, ``.freeze`` and ``.start``,
+    ``disk.fill`` and ``disk.free``. ``leave_kb`` is what filling leaves free.
+    """
 
     what: str
+    leave_kb: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +248,13 @@ class Pause:
     """Nobody does anything for so long."""
 
     ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Something that a person at the rig is asked to do, or told. A rig without one goes on at once."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +283,7 @@ Act = (
     | SystemAct
     | Power
     | Pause
+    | Prompt
     | Unsensed
     | Check
     | Stake
@@ -255,11 +294,17 @@ Act = (
     | MoveCards
     | ReplaceChips
     | LiftCards
+    | SwapCards
     | Flicker
+    | CloneTags
+    | Unreadable
     | OtherDeck
 )
 
-FELT_ACTS = (Stake, Sweep, Return, Push, MoveChips, MoveCards, ReplaceChips, LiftCards, Flicker, OtherDeck)
+FELT_ACTS = (
+    *(Stake, Sweep, Return, Push, MoveChips, MoveCards, ReplaceChips),
+    *(LiftCards, SwapCards, Flicker, CloneTags, Unreadable, OtherDeck),
+)
 """Acts that only a table with antennas senses."""
 
 

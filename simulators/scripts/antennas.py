@@ -10,15 +10,19 @@ from simulators.scripts.accidents import Expand
 from simulators.scripts.acts import (
     Act,
     Attest,
+    CloneTags,
     Declare,
     Flicker,
     LiftCards,
     MoveCards,
     MoveChips,
     OtherDeck,
+    SwapCards,
     Sweep,
+    Unreadable,
 )
 from simulators.scripts.felt import Felt
+from simulators.scripts.places import place
 from simulators.scripts.steps import chair, seat_named
 from simulators.scripts.strict import Section
 from simulators.tokens import heap
@@ -64,9 +68,9 @@ class AntennaFelt(Felt):
 
     def sweep(self) -> list[Act]:
         """Bets are pulled into the pot, if there are any."""
-        spots = [place for place, chips in self.chips.items() if place.startswith("bet:") and +chips]
-        for place in spots:
-            self.chips.setdefault("pot", Counter()).update(self.chips.pop(place))
+        spots = [spot for spot, chips in self.chips.items() if spot.startswith("bet:") and +chips]
+        for spot in spots:
+            self.chips.setdefault("pot", Counter()).update(self.chips.pop(spot))
         return [Sweep()] if spots else []
 
     def move(self, section: Section, source: str, target: str, counts: Mapping[int, int]) -> None:
@@ -89,9 +93,7 @@ def _put(section: Section, felt: Felt) -> Iterator[Act]:
     section.refuse({"spots": 'boxes and spots belong to game = "ultimate": name a seat'})
     table, seat = _felt(felt), chair(section, felt)
     counts = steps.counts(section, felt)
-    movements, pause = section.number("movements", 1, 1), section.number("pause_ms", 0)
-    if movements > sum(counts.values()):
-        raise section.wrong("movements", movements, f"{sum(counts.values())} chips cannot be put in so many")
+    movements, pause = steps.movements(section, counts)
     yield from table.put(seat, sum(value * count for value, count in counts.items()), movements)
     table.move(section, f"stack:{seat}", f"bet:{seat}", counts)
     yield MoveChips(f"stack:{seat}", f"bet:{seat}", counts, movements, pause)
@@ -101,45 +103,71 @@ def _take(section: Section, felt: Felt) -> Iterator[Act]:
     table, seat = _felt(felt), chair(section, felt)
     counts = steps.counts(section, felt)
     table.move(section, f"bet:{seat}", f"stack:{seat}", counts)
-    yield MoveChips(f"bet:{seat}", f"stack:{seat}", counts)
+    yield MoveChips(f"bet:{seat}", f"stack:{seat}", counts, *steps.movements(section, counts))
 
 
 def _shift(section: Section, felt: Felt) -> Iterator[Act]:
     table = _felt(felt)
     for move in section.sections("moves") or [section]:
-        source, target, counts = move.text("from"), move.text("to"), steps.counts(move, felt)
+        source, target, counts = place(move, "from", felt), place(move, "to", felt), steps.counts(move, felt)
         if source == "pot":
             yield from table.sweep()
         table.move(move, source, target, counts)
-        yield MoveChips(source, target, counts)
+        yield MoveChips(source, target, counts, *steps.movements(move, counts))
         if move is not section:
             move.done()
 
 
 def _move(section: Section, felt: Felt) -> Iterator[Act]:
-    source, target = section.text("from"), section.text("to")
+    source, target = place(section, "from", felt), place(section, "to", felt, off=True)
     if target == "muck" and source.startswith("seat:"):
         felt.fold(seat_named(section, "from", felt))
     yield MoveCards(source, target, section.number("count", 0))
 
 
-def _lift(section: Section, _felt: Felt) -> Iterator[Act]:
-    yield LiftCards(section.text("at"), section.number("ms", least=1))
+def _lift(section: Section, felt: Felt) -> Iterator[Act]:
+    yield LiftCards(place(section, "at", felt), section.number("ms", least=1))
 
 
-def _flicker(section: Section, _felt: Felt) -> Iterator[Act]:
-    yield Flicker(section.text("at"), section.number("off_ms", least=1), section.number("times", 1, 1))
+def _swap(section: Section, felt: Felt) -> Iterator[Act]:
+    one, other = place(section, "from", felt), place(section, "to", felt)
+    if one == other:
+        raise section.wrong("to", other, "cards are exchanged between two places")
+    yield SwapCards(one, other, section.number("count", 1, 1))
 
 
-def _second_deck(section: Section, _felt: Felt) -> Iterator[Act]:
-    yield OtherDeck(section.text("at"), section.number("ms", least=1), section.number("count", 20, 1))
+def _flicker(section: Section, felt: Felt) -> Iterator[Act]:
+    yield Flicker(place(section, "at", felt), section.number("off_ms", least=1), section.number("times", 1, 1))
+
+
+def _clone(section: Section, felt: Felt) -> Iterator[Act]:
+    """One tag twice: its copy is held over another antenna."""
+    one, other = place(section, "at", felt), place(section, "to", felt)
+    if one == other:
+        raise section.wrong("to", other, "one antenna hears one tag once: name another place than at")
+    yield CloneTags(one, other, section.number("ms", least=1), section.number("count", 1, 1))
+
+
+def _unreadable(section: Section, felt: Felt) -> Iterator[Act]:
+    where, counts = place(section, "at", felt), steps.counts(section, felt)
+    has = getattr(felt, "chips", {}).get(where)
+    if has is not None and any(has[value] < count for value, count in counts.items()):
+        raise section.wrong("chips", counts, f"{where} has {dict(+has)} at this moment")
+    yield Unreadable(where, counts, section.number("ms", 0))
+
+
+def _second_deck(section: Section, felt: Felt) -> Iterator[Act]:
+    yield OtherDeck(place(section, "at", felt), section.number("ms", least=1), section.number("count", 20, 1))
 
 
 ACTS: Mapping[str, Expand] = {
     **steps.ACTS,
     "card.move": _move,
     "card.lift": _lift,
+    "card.swap": _swap,
     "tag.flicker": _flicker,
+    "tag.clone": _clone,
+    "chips.unreadable": _unreadable,
     "deck.second": _second_deck,
     "chips.put": _put,
     "chips.take": _take,

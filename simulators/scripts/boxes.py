@@ -24,7 +24,8 @@ from simulators.scripts.acts import (
     Slide,
     Unsensed,
 )
-from simulators.scripts.felt import Felt
+from simulators.scripts.felt import ON_THE_FELT, Felt
+from simulators.scripts.places import known, place
 from simulators.scripts.strict import Section
 from simulators.tokens import PURSE_EACH
 
@@ -48,6 +49,11 @@ class BoxFelt(Felt):
     """Boxes whose PLAY was declared: its chips press nothing more."""
     moved: int = 0
     """What the tray has gained by now."""
+
+    def places(self) -> tuple[str, ...]:
+        """See ``Felt.places``."""
+        what = ("ante", "blind", "trips", "play", "cards", "under_play")
+        return (*(f"box:{seat.seat}:{one}" for seat in self.seats for one in what), "dealer", *ON_THE_FELT)
 
     def begin(self) -> list[Act]:
         """Nothing: here the end of betting is declared."""
@@ -110,11 +116,11 @@ def _box(section: Section, felt: Felt) -> int:
 def _put(section: Section, felt: Felt) -> Iterator[Act]:
     table, spots = _felt(felt), section.section("spots")
     section.take("spots", dict, remedy='name the spots: spots = { "box:1:ante" = { 1000 = 1 } }')
-    for place in spots.data:
-        box, spot = _number(spots, place, place, felt, SPOT)
-        counts = steps.counts(spots, felt, place)
-        table.move(spots, f"purse:{box}", place, counts)
-        yield from _staked(table, box, spot, place, counts)
+    for name in spots.data:
+        box, spot = _number(spots, name, name, felt, SPOT)
+        counts = steps.counts(spots, felt, name)
+        table.move(spots, f"purse:{box}", name, counts)
+        yield from _staked(table, box, spot, name, counts)
 
 
 def _staked(table: BoxFelt, box: int, spot: str, place: str, counts: Mapping[int, int]) -> Iterator[Act]:
@@ -131,17 +137,17 @@ def _staked(table: BoxFelt, box: int, spot: str, place: str, counts: Mapping[int
 def _take(section: Section, felt: Felt) -> Iterator[Act]:
     table, spots = _felt(felt), section.section("spots")
     section.take("spots", dict, remedy='name the spots: spots = { "box:1:ante" = { 1000 = 1 } }')
-    for place in spots.data:
-        box, _ = _number(spots, place, place, felt, SPOT)
-        counts = steps.counts(spots, felt, place)
-        table.move(spots, place, f"rail:{box}", counts)
-        yield MoveChips(place, f"rail:{box}", counts) if table.sensed else Unsensed(f"chips.take {place}")
+    for name in spots.data:
+        box, _ = _number(spots, name, name, felt, SPOT)
+        counts = steps.counts(spots, felt, name)
+        table.move(spots, name, f"rail:{box}", counts)
+        yield MoveChips(name, f"rail:{box}", counts) if table.sensed else Unsensed(f"chips.take {name}")
 
 
 def _shift(section: Section, felt: Felt) -> Iterator[Act]:
     table = _felt(felt)
     for move in section.sections("moves") or [section]:
-        source, target, counts = move.text("from"), move.text("to"), steps.counts(move, felt)
+        source, target, counts = place(move, "from", felt), place(move, "to", felt), steps.counts(move, felt)
         table.move(move, source, target, counts)
         yield MoveChips(source, target, counts) if table.sensed else Unsensed(f"chips.move {source} -> {target}")
         if move is not section:
@@ -153,11 +159,9 @@ def _shift(section: Section, felt: Felt) -> Iterator[Act]:
 
 def _deal(section: Section, felt: Felt) -> Iterator[Act]:
     places = section.texts("to", (*(f"box:{seat.seat}" for seat in felt.seats), "dealer"))
-    section.choice("pattern", ("one_by_one",), "one_by_one")
-    targets = [place if place == "dealer" else _cards_of(section, "to", place, felt) for place in places]
-    for _ in range(section.number("each", 2, 1)):
-        for target in targets:
-            yield Slide(felt.draw(), target)
+    targets = [one if one == "dealer" else _cards_of(section, "to", one, felt) for one in places]
+    for target in steps.dealt(section, targets):
+        yield Slide(felt.draw(), target)
 
 
 def _cards_of(section: Section, key: str, place: str, felt: Felt) -> str:
@@ -165,23 +169,29 @@ def _cards_of(section: Section, key: str, place: str, felt: Felt) -> str:
     return f"box:{box}:{where}"
 
 
+def _whole(name: str) -> str:
+    """``box:2`` means its cards."""
+    return f"{name}:cards" if re.fullmatch(r"box:[1-9]", name) else name
+
+
 def _slide(section: Section, felt: Felt) -> Iterator[Act]:
-    place = section.text("to")
+    where = section.text("to")
     section.choice("face", ("open", "closed"), "closed")
-    target = place if place in ("board", "dealer") else _cards_of(section, "to", place, felt)
+    target = where if where in ("board", "dealer") else _cards_of(section, "to", where, felt)
     for _ in range(section.number("count", 1, 1)):
         yield Slide(felt.draw(), target)
 
 
 def _turn(section: Section, felt: Felt) -> Iterator[Act]:
     places = section.take("at", (str, list))
-    for place in places if isinstance(places, list) else [places]:
-        own = place not in ("dealer", "board")
-        yield Show(_number(section, "at", place, felt, CARDS)[0] if own else None)
+    for one in places if isinstance(places, list) else [places]:
+        own = one not in ("dealer", "board")
+        yield Show(_number(section, "at", one, felt, CARDS)[0] if own else None)
 
 
 def _move(section: Section, felt: Felt) -> Iterator[Act]:
-    source, target, count = section.text("from"), section.text("to"), section.number("count", 0)
+    source, count = known(section, "from", _whole(section.text("from")), felt), section.number("count", 0)
+    target = known(section, "to", _whole(section.text("to")), felt, off=True)
     if _felt(felt).sensed:
         yield MoveCards(source, target, count)
     elif target == "muck" and source.startswith("box:"):
@@ -212,6 +222,9 @@ def _declare(section: Section, felt: Felt) -> Iterator[Act]:
     yield Declare(keyed, box, number, name_seat=True)
 
 
+UNSEEN = ("card.lift", "card.swap", "tag.flicker", "tag.clone", "chips.unreadable", "deck.second")
+
+
 def _either(key: str) -> Expand:
     """An act that antennas sense, and that is performed unnoticed where there are none."""
 
@@ -231,6 +244,6 @@ ACTS: Mapping[str, Expand] = {
     "chips.take": _take,
     "chips.move": _shift,
     "declare": _declare,
-    **{key: _either(key) for key in ("card.lift", "tag.flicker", "deck.second")},
+    **{key: _either(key) for key in UNSEEN},
 }
 """What each act is at a table of boxes."""

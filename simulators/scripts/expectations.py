@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simulators.layout import Kind
+from simulators.scripts import events
 from simulators.scripts.strict import Section
 
 STATES = ("closed", "open_between_hands", "hand", "held")
@@ -81,18 +82,19 @@ def read_expectations(
     expects: list[Expect] = []
     elsewhere: list[str] = []
     for number, section in enumerate(top.sections("expect"), start=1):
+        event = section.text("event", "" if "order" in section else "?")
+        if event == "?" or (event and "order" in section):
+            raise section.wrong("event", section.data.get("event"), "give an event, or an order of expectations")
         expect = Expect(
             id=section.text("id", f"expect-{number}"),
             line=section.line,
-            event=section.text("event", "" if "order" in section else "?"),
+            event=events.known(section, "event", event) if event else "",
             match=section.take("match", dict, {}),
             after=_known(section, "after", section.text("after", None), steps),
             within_ms=section.number("within_ms", None, 1),
             count=section.number("count", None),
             order=section.texts("order"),
         )
-        if expect.event == "?" or (expect.event and expect.order):
-            raise section.wrong("event", section.data.get("event"), "give an event, or an order of expectations")
         if table not in section.texts("tables", (table,)):
             elsewhere.append(expect.id)
         section.done()
@@ -113,7 +115,7 @@ def read_expectations(
         if between and steps.index(between[0]) >= steps.index(between[1]):
             raise section.wrong("between", list(between), "the second step must come after the first")
         pair = (between[0], between[1]) if between else None
-        never = Never(section.line, section.text("event"), section.take("match", dict, {}), pair)
+        never = Never(section.line, events.named(section), section.take("match", dict, {}), pair)
         if table in section.texts("tables", (table,)):
             nevers.append(never)
         section.done()
@@ -171,7 +173,7 @@ def _latency(section: Section) -> tuple[Latency, ...]:
         name = f"{section.name}.latency" + (f"[{number}]" if isinstance(given, list) else "")
         part = Section(section.path, one, name, section.lines)
         latency = Latency(
-            part.text("from"), part.text("to"), part.number("p50_ms", None, 1), part.number("p99_ms", None, 1)
+            part.text("from"), events.named(part, "to"), part.number("p50_ms", None, 1), part.number("p99_ms", None, 1)
         )
         if latency.p50_ms is None and latency.p99_ms is None:
             raise section.wrong("latency", one, "give p50_ms, p99_ms, or both")

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from simulators.scripts.acts import DECK, Act, Attest, Declare, Kind, SeatStart, Stakes
 
+ON_THE_FELT = ("board", "burn", "muck", "stub", "pot", "rake", "tips", "drop", "tray", "button", "discard")
+"""Places that are nobody's."""
+
 
 @dataclass(slots=True)
 class Felt:
@@ -38,6 +41,15 @@ class Felt:
 
     def __post_init__(self) -> None:
         self.left = {s.seat: s.stack for s in self.seats}
+
+    def places(self) -> tuple[str, ...]:
+        """Every place that a step may name."""
+        seats = range(1, max(2, *(seat.seat for seat in self.seats)) + 1)
+        return (*(f"{what}:{seat}" for what in ("seat", "stack", "bet") for seat in seats), *ON_THE_FELT)
+
+    def load(self, top: Iterable[str]) -> None:
+        """Another deck is put in: its order, and all its cards."""
+        self.top, self.gone = list(top), set()
 
     def begin(self) -> list[Act]:
         """Press HAND, once a hand: it posts the blinds and antes that are due."""

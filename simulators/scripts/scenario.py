@@ -21,7 +21,8 @@ from simulators.scripts.boxes import BoxFelt
 from simulators.scripts.expectations import Expect, Final, Never, read_expectations
 from simulators.scripts.felt import Felt
 from simulators.scripts.opening import Opening, read_deck, read_opening
-from simulators.scripts.steps import ACTS, Span, Step, read_span, read_steps
+from simulators.scripts.sequence import Span, Step, read_span, read_steps
+from simulators.scripts.steps import ACTS
 from simulators.scripts.variants import Pick
 
 STAKES = ("blinds", "ante", "ante_kind", "currency", "exponent")

@@ -1,9 +1,7 @@
-"""The steps of a scenario: when each happens, and its act expanded for a shoe table (``antennas``: for the other)."""
+"""The acts of a scenario as a shoe table has them (``antennas``: as the other has them)."""
 
-import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from simulators.scripts import accidents
 from simulators.scripts.accidents import Expand, just
@@ -12,18 +10,23 @@ from simulators.scripts.acts import (
     Act,
     Check,
     Declare,
+    DeviceAct,
     Finish,
     Muck,
     Order,
     Pause,
     Press,
+    Prompt,
     Rule,
     Show,
     Slide,
     Unsensed,
 )
 from simulators.scripts.felt import Felt
+from simulators.scripts.places import place
 from simulators.scripts.strict import Section
+
+T = TypeVar("T")
 
 KINDS = ("fold", "check", "call", "bet", "raise", "all_in")
 RULED = "as the scenario says"
@@ -32,121 +35,27 @@ VERBS = ("ENTER", "FOLD", "CHECK", "CALL", "BET", "RAISE", "ALLIN", "HAND", "SHO
 KEYS = (*"0123456789", *VERBS)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A duration in ms, drawn from a triangle."""
-
-    low: int
-    mode: int
-    high: int
-
-    def draw(self, dice: random.Random) -> int:
-        """One duration."""
-        return round(dice.triangular(self.low, self.high, self.mode))
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """A step that waits for the product's answer."""
-
-    event: str
-    match: Mapping[str, Any]
-    timeout_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step. It starts ``gap`` after the end of the step before, or ``at_ms`` after the start of the run.
-
-    ``within`` is the gap between its own acts, where the step sets one.
-    """
-
-    id: str
-    do: str
-    line: int | None
-    acts: tuple[Act, ...]
-    gap: Span | None = None
-    at_ms: int | None = None
-    when: When | None = None
-    seat: int | None = None
-    """The seat or box that the step is about, where it names one."""
-
-
-def read_span(section: Section, key: str, default: Span | None) -> Span | None:
-    """A number or ``{ min, mode, max }``; ``default`` when the key is not there. Raises ``ScriptError``."""
-    value = section.take(key, (int, dict), None) if key in section else None
-    if value is None:
-        section.asked.add(key)
-        return default
-    if isinstance(value, int):
-        value = dict.fromkeys(("min", "mode", "max"), value)
-    numbers = [value[name] for name in ("min", "mode", "max") if isinstance(value.get(name), int)]
-    if len(numbers) != 3 or len(value) != 3:
-        raise section.wrong(key, value, "give a number of ms or { min, mode, max }")
-    if not 0 <= numbers[0] <= numbers[1] <= numbers[2]:
-        raise section.wrong(key, value, "min, mode and max must rise")
-    return Span(*numbers)
-
-
-def read_steps(sections: list[Section], felt: Felt, vocabulary: "Mapping[str, Expand]") -> tuple[Step, ...]:
-    """All steps in order; ``vocabulary`` says what each act is at this kind of table. Raises ``ScriptError``."""
-    steps: list[Step] = []
-    for number, section in enumerate(sections, start=1):
-        step = _step(section, number, felt, vocabulary)
-        if any(step.id == other.id for other in steps):
-            raise section.wrong("id", step.id, "another step has this id")
-        steps.append(step)
-    return tuple(steps)
-
-
-def _step(section: Section, number: int, felt: Felt, vocabulary: "Mapping[str, Expand]") -> Step:
-    do = section.choice("do", vocabulary)
-    section.refuse(dict.fromkeys(("with", "offset_ms"), "acts at the same time are not done by this rig yet"))
-    acts = tuple(vocabulary[do](section, felt))
-    when = _when(section.section("when")) if "when" in section else None
-    step = Step(
-        id=section.text("id", f"step-{number}"),
-        do=do,
-        line=section.line,
-        acts=acts,
-        gap=read_span(section, "gap_ms", None),
-        at_ms=section.number("at_ms", None),
-        when=when,
-        seat=next((section.data[key] for key in ("seat", "box") if key in section), None),
-    )
-    if step.at_ms is not None and (step.gap is not None or when is not None):
-        raise section.wrong("at_ms", step.at_ms, "a step has one of gap_ms, at_ms and when")
-    section.done()
-    return step
-
-
-def _when(section: Section) -> When:
-    when = When(section.text("event"), section.take("match", dict, {}), section.number("timeout_ms", 5000, 1))
-    section.done()
-    return when
-
-
 # ---------------------------------------------------------------------- cards
 
 
 def _slide(section: Section, felt: Felt) -> Iterator[Act]:
-    place = section.text("to")
+    where = section.text("to")
     section.choice("face", ("open", "closed"), "closed")
     confidence = section.number("confidence", 100)
     unread = section.take("unread", bool, False)
     past = section.text("shoe", ""), section.take("lands", bool, True), section.number("slide_ms", 0)
     seat = None
-    if place.startswith("seat:"):
+    if where.startswith("seat:"):
         seat = seat_named(section, "to", felt)
         yield from felt.begin()
         felt.dealt = True
-    elif place not in ("burn", "board"):
-        raise section.wrong("to", place, 'a card slides to "burn", "board" or "seat:N"')
+    elif where not in ("burn", "board"):
+        raise section.wrong("to", where, 'a card slides to "burn", "board" or "seat:N"')
     else:
         yield from felt.street()
     for _ in range(section.number("count", 1, 1)):
         card = felt.draw()
-        yield Slide(None if unread else card, place.split(":")[0], seat, confidence, *past)
+        yield Slide(None if unread else card, where.split(":")[0], seat, confidence, *past)
 
 
 def _deal(section: Section, felt: Felt) -> Iterator[Act]:
@@ -155,22 +64,27 @@ def _deal(section: Section, felt: Felt) -> Iterator[Act]:
     known = [s.seat for s in felt.seats]
     if sorted(seats) != sorted(set(seats)) or not set(seats) <= set(known):
         raise section.wrong("seats", seats, f"name each of the seats {known} at most once")
-    section.choice("pattern", ("one_by_one",), "one_by_one")
     felt.dealt = True
-    for _ in range(section.number("each", 2, 1)):
-        for seat in seats:
-            yield Slide(felt.draw(), "seat", seat)
+    for seat in dealt(section, seats):
+        yield Slide(felt.draw(), "seat", seat)
+
+
+def dealt(section: Section, targets: Sequence[T]) -> list[T]:
+    """Who gets the next card, over a whole deal: round by round, or a packet at a time."""
+    each = section.number("each", 2, 1)
+    packets = section.choice("pattern", ("one_by_one", "packets"), "one_by_one") == "packets"
+    return [one for one in targets for _ in range(each)] if packets else [*targets] * each
 
 
 def _turn(section: Section, felt: Felt) -> Iterator[Act]:
     places = section.take("at", (str, list))
     yield from felt.street()
-    for place in places if isinstance(places, list) else [places]:
-        yield Show(seat_of(section, "at", place, felt))
+    for one in places if isinstance(places, list) else [places]:
+        yield Show(seat_of(section, "at", one, felt))
 
 
 def _move(section: Section, felt: Felt) -> Iterator[Act]:
-    source, target = section.text("from"), section.text("to")
+    source, target = place(section, "from", felt), place(section, "to", felt, off=True)
     section.number("count", 1, 1)
     if target == "muck" and source.startswith("seat:"):
         seat = seat_named(section, "from", felt)
@@ -181,12 +95,23 @@ def _move(section: Section, felt: Felt) -> Iterator[Act]:
 
 
 def _shuffle(section: Section, felt: Felt) -> Iterator[Act]:
+    felt.new_hand(_order(section))
+    yield Unsensed("deck.shuffle")
+
+
+def _order(section: Section) -> tuple[str, ...]:
     top = section.texts("top")
     for card in top:
         if card != "??" and (card not in DECK or top.count(card) > 1):
             raise section.wrong("top", card, "every card stands once, as rank 2-9TJQKA and suit cdhs; ?? is any")
-    felt.new_hand(top)
-    yield Unsensed("deck.shuffle")
+    return top
+
+
+def _load(section: Section, felt: Felt) -> Iterator[Act]:
+    top = _order(section)
+    felt.load(top)
+    shoe = "shoe0" in felt.devices
+    yield DeviceAct("load", "shoe0", {"cards": list(DECK)}) if shoe else Unsensed("deck.load")
 
 
 def _reshuffle(_section: Section, felt: Felt) -> Iterator[Act]:
@@ -201,23 +126,32 @@ def _put(section: Section, felt: Felt) -> Iterator[Act]:
     section.refuse({"spots": 'boxes and spots belong to game = "ultimate": name a seat'})
     seat = chair(section, felt)
     amount = _amount(section, felt)
-    movements = section.number("movements", 1, 1)
-    section.number("pause_ms", 0)
-    yield from felt.put(seat, amount, movements)
+    yield from felt.put(seat, amount, movements(section, counts(section, felt))[0])
     yield Unsensed(f"chips.put seat {seat}: {amount}")
 
 
 def _take(section: Section, felt: Felt) -> Iterator[Act]:
     seat = chair(section, felt)
+    movements(section, counts(section, felt))
     yield Unsensed(f"chips.take seat {seat}: {_amount(section, felt)}")
 
 
 def _shift(section: Section, felt: Felt) -> Iterator[Act]:
     moves = section.sections("moves") or [section]
     for move in moves:
-        yield Unsensed(f"chips.move {move.text('from')} -> {move.text('to')}: {_amount(move, felt)}")
+        source, target = place(move, "from", felt), place(move, "to", felt)
+        movements(move, counts(move, felt))
+        yield Unsensed(f"chips.move {source} -> {target}: {_amount(move, felt)}")
         if move is not section:
             move.done()
+
+
+def movements(section: Section, chips: Mapping[int, int]) -> tuple[int, int]:
+    """In how many movements these chips go, and the pause between them in ms. Raises ``ScriptError``."""
+    count, pause = section.number("movements", 1, 1), section.number("pause_ms", 0)
+    if count > sum(chips.values()):
+        raise section.wrong("movements", count, f"{sum(chips.values())} chips cannot be moved in so many")
+    return count, pause
 
 
 def _amount(section: Section, felt: Felt) -> int:
@@ -297,6 +231,10 @@ def _pause(section: Section, _felt: Felt) -> Iterator[Act]:
     yield Pause(section.number("ms", 1000))
 
 
+def _say(section: Section, _felt: Felt) -> Iterator[Act]:
+    yield Prompt(section.text("text"))
+
+
 def _mark(section: Section, _felt: Felt) -> Iterator[Act]:
     yield Unsensed(f"mark {section.text('text', '')}".strip())
 
@@ -314,20 +252,20 @@ def seat_named(section: Section, key: str, felt: Felt) -> int:
     return seat_of(section, key, section.text(key), felt)
 
 
-def seat_of(section: Section, key: str, place: str, felt: Felt) -> int:
+def seat_of(section: Section, key: str, where: str, felt: Felt) -> int:
     """The same for a place that stands under ``key``."""
-    name, _, number = place.partition(":")
+    name, _, number = where.partition(":")
     if name != "seat" or number not in {str(s.seat) for s in felt.seats}:
-        raise section.wrong(key, place, f"seats in play: {', '.join(f'seat:{s.seat}' for s in felt.seats)}")
+        raise section.wrong(key, where, f"seats in play: {', '.join(f'seat:{s.seat}' for s in felt.seats)}")
     return int(number)
 
 
-def _unsensed(*keys: str) -> "Expand":
+def _unsensed(*keys: str, places: Sequence[str] = ("at",)) -> "Expand":
     """An act that only antennas sense: performed all the same."""
 
-    def expand(section: Section, _felt: Felt) -> Iterator[Act]:
+    def expand(section: Section, felt: Felt) -> Iterator[Act]:
         section.asked.update(keys)
-        yield Unsensed(f"{section.text('do')} {section.text('at')}")
+        yield Unsensed(" ".join([section.text("do"), *(place(section, key, felt) for key in places)]))
 
     return expand
 
@@ -337,10 +275,14 @@ ACTS: Mapping[str, Expand] = {
     "card.turn": _turn,
     "card.move": _move,
     "card.lift": _unsensed("ms"),
+    "card.swap": _unsensed("count", places=("from", "to")),
     "tag.flicker": _unsensed("off_ms", "times"),
+    "tag.clone": _unsensed("ms", "count", places=("at", "to")),
+    "chips.unreadable": _unsensed("chips", "ms"),
     "deck.second": _unsensed("ms", "count"),
     "cards.deal": _deal,
     "cards.collect": just(Finish()),
+    "deck.load": _load,
     "deck.shuffle": _shuffle,
     "stub.reshuffle": _reshuffle,
     "chips.put": _put,
@@ -355,5 +297,6 @@ ACTS: Mapping[str, Expand] = {
     **accidents.ACTS,
     "pause": _pause,
     "mark": _mark,
+    "say": _say,
     "check": just(Check()),
 }

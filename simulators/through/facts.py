@@ -1,6 +1,6 @@
 """Rehearsal without devices: acts become facts and go straight to the rules."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from controller.core.facts import CardCame, CardDoubtful, Declared, Fact, Finished, HandAttested, Shown
 from controller.core.sensing import ultimate_keys
@@ -15,11 +15,13 @@ from simulators.scripts.acts import (
     Muck,
     Order,
     Pause,
+    Prompt,
     Rule,
     Show,
     Slide,
     Unsensed,
 )
+from simulators.through.moments import Moment, Then
 from simulators.through.stage import MS, Inside, Journal, NotRunnable, command_of
 
 ACT_MS = 1000
@@ -50,6 +52,14 @@ class FactsStage(Inside):
                 self.session.seed(self.next_seed())
             self.keep(self.session.apply(fact, self._now, self.wall))
 
+    def moments(self, act: Act) -> Iterable[Then]:
+        """Raises ``NotRunnable``: here nothing takes time, so nothing happens at the same time."""
+        raise NotRunnable(f"{type(act).__name__} beside another act needs time; rehearse through virtual or wires")
+
+    def moment(self, what: Moment) -> None:
+        """Raises ``NotRunnable``, see ``moments``."""
+        raise NotRunnable(f"{type(what).__name__} needs devices; rehearse through virtual or wires")
+
     def until(self, ask: Callable[[], bool], timeout_ms: int) -> bool:
         """Nothing happens by itself here."""
         self.pause(0 if ask() else timeout_ms)
@@ -78,7 +88,7 @@ def facts_of(act: Act, min_confidence: int = 90) -> Iterator[Fact]:
             yield Declared("fold", seat)
         case Finish():
             yield Finished()
-        case Pause() | Unsensed() | Check():
+        case Pause() | Prompt() | Unsensed() | Check():
             return
         case _:
             raise NotRunnable(f"{type(act).__name__} needs devices; rehearse through virtual or wires")

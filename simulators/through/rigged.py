@@ -11,6 +11,7 @@ from controller.client import NotReachable
 from controller.contract.topics import Source, Topics
 from simulators import reach as reaches
 from simulators import rig as rigs
+from simulators.disk import Disk
 from simulators.errors import ProductFailure, RigError
 from simulators.gestures import FILLER
 from simulators.plan import Plan
@@ -19,8 +20,9 @@ from simulators.reach import Reach
 from simulators.relays import Relays
 from simulators.rig import Rig
 from simulators.rigs import Host
-from simulators.scripts.acts import Act, Power
+from simulators.scripts.acts import Power
 from simulators.subscriber import Subscriber
+from simulators.through.moments import Moment
 from simulators.through.stage import NotRunnable
 from simulators.through.wires import DELIVERED_S, WiresStage
 from simulators.unit import UnitDaemon
@@ -89,6 +91,12 @@ class RigStage(WiresStage):
             raise NotRunnable(f"needs profile {plan.profile}, the table under test has {self._dut.profile}")
         super().__init__(plan, folder, 1, self._dut.ledger)
 
+    def _own_disk(self, folder: Path) -> Disk:
+        del folder
+        if self._rig.disk is None:
+            raise NotRunnable("disk.fill: this rig has no disk of its own for it; see dut.disk of its file")
+        return Disk(self._rig.disk, self._bench.reach)
+
     def _row(self) -> int:
         return reaches.last_row(self._bench.reach, self.ledger)
 
@@ -117,16 +125,16 @@ class RigStage(WiresStage):
         for order in plan.opening():
             self.perform(order)
 
-    def perform(self, act: Act) -> None:
+    def moment(self, what: Moment) -> None:
         """As over wires; the power is cut by relays. Raises ``NotRunnable`` where this rig has none for it."""
-        if not isinstance(act, Power):
-            super().perform(act)
+        if not isinstance(what, Power):
+            super().moment(what)
             return
         relays = self._bench.relays
-        if relays is None or act.name not in self._rig.power:
-            raise NotRunnable(f"power of {act.name}: this rig has no relay for it; see [power] of its file")
-        relays.switch(act.name, on=act.on)
-        if act.name == "dut" and act.on:
+        if relays is None or what.name not in self._rig.power:
+            raise NotRunnable(f"power of {what.name}: this rig has no relay for it; see [power] of its file")
+        relays.switch(what.name, on=what.on)
+        if what.name == "dut" and what.on:
             self._back()
 
     def _back(self) -> None:

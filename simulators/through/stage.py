@@ -1,7 +1,7 @@
 """What every way to rehearse offers to the player of a script, and what the two in this process share."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,22 +14,13 @@ from simulators.errors import ScriptError, SimulatorError
 from simulators.plan import SITE, TABLE, Plan
 from simulators.scripts.acts import Act, DeviceAct, Order, Power, Rule, SystemAct
 from simulators.seen import Seen, of_body, of_record
+from simulators.through.moments import Moment, Then
 from simulators.tokens import Tokens
 
 MS = 1_000_000
 DAY = 86_400_000_000_000
 BEGAN = 1_796_040_000_000_000_000
 """The wall clock of a rehearsal without a real one: 2026-11-30 12:00 UTC."""
-
-
-NOISE = "8d41f00d5aa5"
-"""What strays onto a wire: no frame of any protocol begins like this."""
-
-
-def bursts(args: Mapping[str, Any]) -> list[int]:
-    """The pauses in ms between bursts of noise: ``rate`` a second for ``ms``; one burst without them."""
-    rate, ms = int(args.get("rate", 1)), int(args.get("ms", 0))
-    return [0] + [1000 // rate] * (ms * rate // 1000) if rate else []
 
 
 def without_switches(act: Power) -> DeviceAct | SystemAct:
@@ -71,6 +62,12 @@ class Stage(Protocol):
 
     def perform(self, act: Act) -> None:
         """Perform one act; returns when it has been performed, not when it has been understood."""
+
+    def moments(self, act: Act) -> Iterable[Then]:
+        """An act taken apart, for acts at the same time. Whoever asks for them performs them all, with ``moment``."""
+
+    def moment(self, what: Moment) -> None:
+        """Perform something that takes no time of its own."""
 
     def until(self, ask: Callable[[], bool], timeout_ms: int) -> bool:
         """Let time pass until the answer is yes. ``False`` when it is still no after the time allowed."""

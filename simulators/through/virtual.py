@@ -1,6 +1,6 @@
 """Rehearsal in one process on a fake clock: device models, the drivers' conversations, and the whole core."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from controller.boot import REMEMBERING
@@ -9,16 +9,19 @@ from controller.core.inputs import HandSeed, Input, Notice, Tick, What
 from controller.core.table import Table
 from drivers.readings import CardSeen, CardSighted, Reading, TagsSeen
 from drivers.veil import Veil
+from simulators import disk
 from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import RigError
 from simulators.eye import Eye
-from simulators.gestures import MODELS, Answer, perform
+from simulators.gestures import BY_HANDS, MODELS, SWAP_MS, Answer, exchanged, perform, spare
 from simulators.hardware.device import Device
 from simulators.plan import Plan
 from simulators.rigs import VirtualWire
-from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Power, Rule, SystemAct
-from simulators.through.stage import MS, NOISE, Inside, Journal, NotRunnable, bursts, command_of, without_switches
+from simulators.scripts.acts import Act, DeviceAct, Order, Power, Rule, SystemAct
+from simulators.through import moments
+from simulators.through.moments import Moment, Then
+from simulators.through.stage import MS, Inside, Journal, NotRunnable, command_of, without_switches
 from simulators.tokens import Tokens
 
 READY_MS = 5000
@@ -30,11 +33,12 @@ class VirtualStage(Inside):
     def __init__(self, plan: Plan, journal: Journal | None = None, *, killed: bool = False) -> None:
         super().__init__(plan, journal)
         self._killed = killed
-        self._typing = self._spent = False
+        self._typing = self._spent = self._full = False
         self._standing: dict[tuple[str, str], Reading] = {}
         self._dealer = plan.dealer()
         self._layout = plan.layout
         self._eye = Eye(self._layout, plan.deck)
+        self._cables: dict[str, str] = {}
         self._devices: dict[str, Device] = {d.name: MODELS[d.driver](**d.model) for d in self._layout.devices}
         for place, tags in plan.tokens.places.items():
             if place in self._layout.watched:
@@ -78,24 +82,28 @@ class VirtualStage(Inside):
 
     def perform(self, act: Act) -> None:
         """Perform one act. Raises ``NotRunnable`` for the broker, which is not part of this rig."""
-        match act:
-            case Order() | Rule():
-                self._feed(command_of(act, self._seen))
-            case DeviceAct():
-                self._accident(act)
-            case Power():
-                self.perform(without_switches(act))
-            case SystemAct(what=what):
-                self._system(what)
-            case Pause(ms=ms):
-                self.pause(ms)
-            case _:
-                for timed in self._dealer.deeds(act):
-                    self.pause(timed.after_ms)
-                    self._typing = isinstance(timed.deed, KeyDown | KeyUp)
-                    self._do(timed.deed)
+        moments.perform(self.moments(act), self.pause, self.moment)
         self._typing = False
         self._settle()
+
+    def moments(self, act: Act) -> Iterable[Then]:
+        """See ``Stage``."""
+        return moments.of(act, self._dealer)
+
+    def moment(self, what: Moment) -> None:
+        """See ``Stage``."""
+        match what:
+            case Order() | Rule():
+                self._feed(command_of(what, self._seen))
+            case DeviceAct():
+                self._accident(what)
+            case Power():
+                self.moment(without_switches(what))
+            case SystemAct():
+                self._system(what)
+            case _:
+                self._typing = isinstance(what, KeyDown | KeyUp)
+                self._do(what)
 
     def close(self) -> None:
         """Nothing runs on."""
@@ -116,25 +124,38 @@ class VirtualStage(Inside):
         self._settle()
 
     def _act(self, what: str, device: str, **args: Any) -> Answer:
-        """Hands do not care whether a daemon listens."""
+        """Hands do not care whether a daemon listens, nor at which plug a device hangs by now."""
+        if what in BY_HANDS:
+            device = self._cables.get(device, device)
         if device in self._wires:
             return self._wires[device].perform(what, self._now, **args)
         return perform(self._devices[device], what, args, self._now)
 
     def _accident(self, act: DeviceAct) -> None:
-        what, args = act.what, dict(act.args)
-        if what == "noise":
-            for pause in bursts(args):
-                self.pause(pause)
-                self._act("noise", act.device, bytes=NOISE)
-        elif what == "clock":
-            self._step_clock(int(args["ms"]))
-        elif what == "jam":
-            self._act("jam", act.device)
-            self.pause(int(args.get("ms", 1000)))
-            self._act("clear", act.device)
+        if act.what == "clock":
+            self._step_clock(int(act.args["ms"]))
+        elif act.what == "swap":
+            self._swap(act.device, act.args)
         else:
-            self._act(what, act.device, **args)
+            self._act(act.what, act.device, **act.args)
+
+    def _swap(self, name: str, args: Mapping[str, Any]) -> None:
+        """Plugs are exchanged, or another device of the same make takes the place of one, over the same felt."""
+        other = str(args.get("other", ""))
+        names = [name, other] if other else [name]
+        for one in names:
+            self._act("unplug", one)
+        self.pause(SWAP_MS)
+        if other:
+            self._devices[name], self._devices[other] = self._devices[other], self._devices[name]
+            self._cables = exchanged(self._cables, name, other)
+        else:
+            driver = next(device.driver for device in self._layout.devices if device.name == name)
+            self._devices[name] = spare(driver, self._devices[name])
+        for one in names:
+            if one in self._wires:
+                self._wires[one].device = self._devices[one]
+            self._act("plug", one)
 
     def _step_clock(self, ms: int) -> None:
         """The wall clock is set, and the shell says so."""
@@ -144,7 +165,8 @@ class VirtualStage(Inside):
             Notice("clock.stepped", {"before": before, "after": time_text(self.wall), "step_ms": ms, "synced": True})
         )
 
-    def _system(self, what: str) -> None:
+    def _system(self, act: SystemAct) -> None:
+        what = act.what
         if what == "daemon.kill":
             self._table = None
             self._standing = {}
@@ -154,8 +176,17 @@ class VirtualStage(Inside):
             if self._journal is None:
                 raise NotRunnable("daemon.start: a table is restored from its ledger, and there is none")
             self._start(Table.restore(self._setup, self._journal.restore()), "recovery")
+        elif what in ("disk.fill", "disk.free"):
+            self._fill_disk(act)
         else:
             raise NotRunnable(f"{what}: there is no broker in this process; rehearse through wires")
+
+    def _fill_disk(self, act: SystemAct) -> None:
+        """The shell measures the disk of the ledger, and says so when it fills up or is free again."""
+        full = act.what == "disk.fill"
+        if full != self._full:
+            self._full = full
+            self._feed(Notice("ledger.filling", disk.told(free=act.leave_kb * 1024 if full else disk.VIRTUAL_FREE)))
 
     def _start(self, table: Table, reason: str) -> None:
         """What the daemon does at its start: say so, open the devices, be ready when they are."""
@@ -171,6 +202,7 @@ class VirtualStage(Inside):
                 name,
                 d.driver,
                 self._devices[name],
+                expect=d.expect,
                 options={**d.options, **options.get(name, {})},
                 poll=int(d.options.get("poll_ms", 0)) * MS if dozes else 0,
                 veil=Veil(self._setup.deck.tags, veiled[name]) if name in veiled else None,

@@ -3,7 +3,7 @@
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from simulators import config
 from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
 from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
+from simulators.disk import Disk
 from simulators.errors import ProductFailure
 from simulators.eye import Eye
 from simulators.gestures import FILLER
@@ -24,8 +25,10 @@ from simulators.rigs import Host
 from simulators.scripts.acts import Act, DeviceAct, Order, Pause, Power, Rule, SystemAct
 from simulators.seen import Seen
 from simulators.subscriber import Subscriber
+from simulators.through import moments
 from simulators.through.lost import Performed
-from simulators.through.stage import NOISE, NotRunnable, bursts, command_of, without_switches
+from simulators.through.moments import Moment, Then
+from simulators.through.stage import NotRunnable, command_of, without_switches
 from simulators.tokens import Tokens
 
 DEVICES_S = 15.0
@@ -51,7 +54,8 @@ class WiresStage:
 
     def __init__(self, plan: Plan, folder: Path, speed: int = 1, ledger: Path | None = None) -> None:
         self.plan = plan
-        self.ledger = ledger or folder / "ledger"
+        self._disk = self._own_disk(folder) if plan.disk else None
+        self.ledger = ledger or (self._disk.folder if self._disk else folder) / "ledger"
         self._before = self._row()
         self.whole = self._before == 0
         self._folder = folder
@@ -61,12 +65,16 @@ class WiresStage:
         self._eye = Eye(self._layout, plan.deck)
         self._last_key = 0.0
         self._hand = Performed()
-        self._open: list[Callable[[], Any]] = []
+        self._open: list[Callable[[], Any]] = [self._disk.close] if self._disk else []
         self._broker = broker_for(folder)
         with ExitStack() as undo:
             undo.callback(self.close)
             self._begin(plan)
             undo.pop_all()
+
+    def _own_disk(self, folder: Path) -> Disk:
+        """The disk that is filled: one of this run alone."""
+        return Disk.mounted(folder / "disk")
 
     def _begin(self, plan: Plan) -> None:
         self._broker.start()
@@ -129,22 +137,29 @@ class WiresStage:
 
     def perform(self, act: Act) -> None:
         """Perform one act. Raises ``ProductFailure`` where the daemon refuses a person or is gone."""
-        match act:
+        moments.perform(self.moments(act), self.pause, self.moment)
+
+    def moments(self, act: Act) -> Iterable[Then]:
+        """See ``Stage``."""
+        if not isinstance(act, Order | Rule | DeviceAct | Power | SystemAct | Pause):
+            self._hand.note(act)
+        return moments.of(act, self._dealer)
+
+    def moment(self, what: Moment) -> None:
+        """See ``Stage``. Raises ``ProductFailure`` where the daemon refuses a person or is gone."""
+        match what:
             case Order() | Rule():
-                self._order(act)
+                self._order(what)
+            case DeviceAct(what="clock"):
+                raise NotRunnable("clock.step: the clock of this machine is not the rig's to set; rehearse virtually")
             case DeviceAct():
-                self._accident(act)
+                self._host.do(what.what, what.device, **what.args)
             case Power():
-                self.perform(without_switches(act))
-            case SystemAct(what=what):
+                self.moment(without_switches(what))
+            case SystemAct():
                 self._system(what)
-            case Pause(ms=ms):
-                self.pause(ms)
             case _:
-                self._hand.note(act)
-                for timed in self._dealer.deeds(act):
-                    self.pause(timed.after_ms)
-                    self._do(timed.deed)
+                self._do(what)
 
     def end(self) -> list[str]:
         """End the daemon in order, wait until all is delivered, and prove it: a line for each thing wrong."""
@@ -213,25 +228,10 @@ class WiresStage:
             reader, channel = self._layout.watched[place]
             self._host.do(what, reader, tags=list(tags), channel=channel)
 
-    def _accident(self, act: DeviceAct) -> None:
-        match act.what:
-            case "noise":
-                for pause in bursts(act.args):
-                    self.pause(pause)
-                    self._host.do("noise", act.device, bytes=NOISE)
-            case "jam":
-                self._host.do("jam", act.device)
-                self.pause(int(act.args.get("ms", 1000)))
-                self._host.do("clear", act.device)
-            case "clock":
-                raise NotRunnable("clock.step: the clock of this machine is not the rig's to set; rehearse virtually")
-            case what:
-                self._host.do(what, act.device, **act.args)
-
     # ------------------------------------------------------------------ system
 
-    def _system(self, what: str) -> None:
-        match what:
+    def _system(self, done: SystemAct) -> None:
+        match done.what:
             case "daemon.kill":
                 self._daemon.kill()
             case "daemon.start":
@@ -245,8 +245,19 @@ class WiresStage:
                         self._do(timed.deed)
             case "broker.stop":
                 self._broker.stop()
+            case "broker.freeze":
+                self._broker.freeze()
+            case "disk.fill":
+                self._filled().fill(done.leave_kb)
+            case "disk.free":
+                self._filled().free()
             case _:
                 self._broker.start()
+
+    def _filled(self) -> Disk:
+        if self._disk is None:
+            raise NotRunnable("disk.fill: the ledger of this run is on no disk of its own")
+        return self._disk
 
     def _start_daemon(self) -> None:
         self._daemon.start()

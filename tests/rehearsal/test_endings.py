@@ -12,7 +12,7 @@ from simulators.rehearse import Ask, Found, find, play
 from simulators.scripts import scenario
 from simulators.scripts.acts import Declare, MoveChips, Muck, Show, Slide, Unsensed
 from simulators.scripts.expectations import Final, Latency
-from simulators.scripts.steps import Step
+from simulators.scripts.sequence import Step
 from simulators.scripts.variants import Pick
 from simulators.seen import Seen
 from simulators.verdict import Case
