@@ -37,12 +37,12 @@ from controller.delivery.pump import Pump
 from controller.errors import FeltError
 from controller.health import Health
 from controller.inbox import Ask, Inbox
-from controller.ledger import files, restoring
+from controller.ledger import files, locks, restoring
 from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
 from controller.ledger.outbox import Unsent
 from controller.ledger.store import Ledger
-from controller.ledgercare import BackgroundCheck, FillWatch, fault_data
+from controller.ledgercare import BackgroundCheck, FillWatch, PlaceWatch, fault_data
 from controller.runtime import crash, sweeping
 from controller.runtime.clock import Clock, StepWatch, SuspendWatch, synchronized
 from controller.runtime.metrics import MetricsServer
@@ -99,6 +99,7 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._signalled)
         with ExitStack() as at_end:
+            at_end.callback(locks.take(self._settings.socket.path).release)  # one daemon a table, whichever its ledger
             ledger = self._open_ledger()
             at_end.callback(ledger.close)
             if self._capture:
@@ -124,6 +125,7 @@ class Daemon:
             }
             if self._settings.broker:
                 self._pump = self._make_pump(self._settings.broker, ledger)
+            self._place = PlaceWatch(ledger.lock)
             fill = FillWatch(ledger.path, self._retention, was_full=core.storage_full())
             check = BackgroundCheck(ledger.path, self._public_keys(ledger), self._checked)
             health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check)
@@ -301,7 +303,7 @@ class Daemon:
         archive_at = time.monotonic() + ARCHIVE_S
         while True:
             health.look(stuck, self._picture)
-            self._watch_size(fill, health)
+            self._watch_file(fill, health)
             if self._stopping.wait(LOOK_S):
                 return
             if step := steps.look():
@@ -337,7 +339,10 @@ class Daemon:
             self._pump.show(*looked.shown)
         return looked.incidents, looked.session
 
-    def _watch_size(self, fill: FillWatch, health: Health) -> None:
+    def _watch_file(self, fill: FillWatch, health: Health) -> None:
+        if moved := self._place.look():
+            log.error("the ledger's file was moved away", file=str(self._settings.ledger.file))
+            self._tell(Notice("ledger.fault", moved))
         try:
             if told := fill.look(health.oldest):
                 log.warning("ledger filling", used=told["used"], limit=told["limit"], full=told["new_hands_refused"])

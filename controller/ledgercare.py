@@ -16,6 +16,7 @@ from controller.contract.following import Fault, Report
 from controller.ledger import files
 from controller.ledger.errors import LedgerError
 from controller.ledger.files import Filling, Retention
+from controller.ledger.locks import Lock
 from controller.ledger.verify import handed_over, verify
 
 LOWEST = 19
@@ -31,6 +32,23 @@ def fault_data(faults: Sequence[Fault]) -> dict[str, Any]:
     first = faults[0]
     place = {"row": first.row, "stream": first.stream, "sequence": f"{first.sequence:016d}"}
     return {"faults": len(faults), "first": {**place, "what": first.what}}
+
+
+class PlaceWatch:
+    """Tells once that the ledger's file was moved or replaced: the next start would not find what is written now."""
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
+        self._told = False
+
+    def look(self) -> dict[str, Any] | None:
+        """The data of the notice ``ledger.fault``."""
+        away = not self._lock.in_place()
+        told, self._told = self._told, away
+        if not away or told:
+            return None
+        what = f"moved: {self._lock.path.name} is not the file that is written; put it back before the daemon ends"
+        return {"faults": 1, "first": {"row": None, "stream": "", "sequence": "0" * 16, "what": what}}
 
 
 class FillWatch:

@@ -13,6 +13,16 @@ UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """What reading raises where a file is damaged: the text of an error can be damaged itself."""
 
 
+def make(path: Path) -> None:
+    """Make an empty file where there is none.
+
+    Only there: closing a descriptor of the file would take the locks of every other connection of this process with it,
+    and a reader in another process would then delete the log we write to.
+    """
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
 def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
     """Open the file for writing in WAL mode; transactions are begun by hand.
 
@@ -21,10 +31,7 @@ def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
     those are allowed. It also does the checkpoints, so that an append seldom waits for one.
     """
     try:
-        # Only where there is none: closing a descriptor of the file would take the locks of every other connection
-        # of this process with it, and a reader in another process would then delete the log we write to.
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        make(path)
         connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")

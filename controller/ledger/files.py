@@ -1,11 +1,10 @@
-"""The ledger's file among its neighbours: the lock, what a file says about itself, and the archive of older ones.
+"""The ledger's file among its neighbours: what a file says about itself, and the archive of older ones.
 
 A ledger that has grown or aged is put away as a whole, while the table is closed and the broker has everything. The
 next file begins with ``ledger.began``, which names the one before and the ends of its streams, so that the chain goes
 on. A file is never thinned out: what was signed as a whole stays whole.
 """
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,8 +18,8 @@ from pathlib import Path
 
 from controller.contract.checkpoint import Head
 from controller.contract.topics import Source
-from controller.ledger import database
-from controller.ledger.errors import LedgerBusy, LedgerError
+from controller.ledger import database, locks
+from controller.ledger.errors import LedgerError
 
 MB = 1_000_000
 RESERVE_MB = 64
@@ -68,39 +67,6 @@ def filling(path: Path, retention: Retention) -> Filling:
 def real(path: Path) -> Path:
     """The file itself, whichever links name it: what lies beside a ledger lies beside that."""
     return Path(os.path.realpath(path))
-
-
-def take_lock(path: Path) -> int:
-    """The single writer's lock, on a file beside the ledger; it goes with the process, however that ends.
-
-    It is beside the real file, so a symbolic link leads to the same lock. A hard link would have a lock of its own,
-    and a log of its own: a file with a second name is refused. Raises ``LedgerBusy``, ``LedgerError``.
-    """
-    path = real(path)
-    lock_path = _beside(path, ".lock")
-    try:
-        lock = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise LedgerError(path, f"cannot be locked ({error.strerror}); check the folder and its owner") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(lock, 32).decode("ascii", "replace").strip() or "unknown"
-        os.close(lock)
-        raise LedgerBusy(path, f"process {holder} writes it; stop that daemon first") from None
-    try:
-        # Asked by name: a descriptor of the ledger that is closed would take SQLite's locks with it.
-        names = path.stat().st_nlink if path.exists() else 1
-        if names > 1:
-            remedy = "a second daemon could write it under the other; remove all but one (find its inode: ls -i)"
-            os.close(lock)
-            raise LedgerError(path, f"has {names} names (hard links): {remedy}")
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    except OSError as error:
-        os.close(lock)
-        raise LedgerError(path, f"cannot be locked ({error.strerror}); is the disk full or read-only?") from error
-    return lock
 
 
 def describe(connection: sqlite3.Connection, path: Path, source: Source, *, test: bool, new_id: str | None) -> None:
@@ -167,8 +133,9 @@ def compact(path: Path) -> tuple[int, int]:
     """
     if not path.is_file():
         raise LedgerError(path, "no such file; name a ledger that a daemon has written")
-    lock = take_lock(path)
+    lock = locks.take(real(path))
     try:
+        lock.hold_file()
         before = path.stat().st_size
         with closing(database.connect(path, durable=True)) as connection:
             connection.execute("VACUUM")
@@ -177,7 +144,7 @@ def compact(path: Path) -> tuple[int, int]:
     except (OSError, sqlite3.Error) as error:
         raise database.unusable(path, error) from error
     finally:
-        os.close(lock)
+        lock.release()
 
 
 def is_due_now(path: Path, retention: Retention, wall_ns: int) -> bool:

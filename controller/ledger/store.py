@@ -1,7 +1,6 @@
 """The ledger: what the rules concluded, written once, in order, and never changed."""
 
 import hashlib
-import os
 import sqlite3
 import time
 import uuid
@@ -21,10 +20,11 @@ from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
 from controller.errors import LocalError
-from controller.ledger import database, ends, files, images, restoring, tailcheck
+from controller.ledger import database, ends, files, images, locks, restoring, tailcheck
 from controller.ledger.ends import Tail
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.keys import Keys
+from controller.ledger.locks import Lock
 from controller.ledger.outbox import Unsent
 from controller.ledger.sealing import Vault
 from controller.ledger.signature import ENDS_A_HAND, SIGNED_AT_ONCE, Signer, SigningRhythm
@@ -46,7 +46,7 @@ class Ledger:
     """
 
     def __init__(
-        self, path: Path, connection: sqlite3.Connection, lock: int, keys: Keys, rhythm: SigningRhythm
+        self, path: Path, connection: sqlite3.Connection, lock: Lock, keys: Keys, rhythm: SigningRhythm
     ) -> None:
         about = database.meta(connection)
         self.path = path
@@ -54,7 +54,7 @@ class Ledger:
         self.id = about["ledger"]
         self.test = about["test"] == "true"
         self._connection = connection
-        self._lock = lock
+        self.lock = lock
         self._device = keys.device
         self._vault = Vault(connection, self.id, keys.device, keys.auditor)
         self._signer = Signer(keys.signing) if keys.signing else None
@@ -92,12 +92,16 @@ class Ledger:
         wall = time.time_ns() if wall_ns is None else wall_ns
         path = files.real(path)
         with ExitStack() as undo:
-            lock = files.take_lock(path)
-            undo.callback(os.close, lock)
+            lock = locks.take(path)
+            undo.callback(lock.release)
             try:
                 files.finish_archiving(path)
-                if retention is not None and path.exists():
-                    cls._archive(path, lock, keys, retention, new_id, wall)
+                if path.exists():
+                    lock.hold_file()
+                    if retention is not None:
+                        cls._archive(path, lock, keys, retention, new_id, wall)
+                database.make(path)
+                lock.hold_file()
                 connection = database.connect(path, durable=True)
                 undo.callback(connection.close)
                 database.migrate(connection, path)
@@ -113,7 +117,7 @@ class Ledger:
 
     @classmethod
     def _archive(
-        cls, path: Path, lock: int, keys: Keys, retention: files.Retention, new_id: str | None, wall_ns: int
+        cls, path: Path, lock: Lock, keys: Keys, retention: files.Retention, new_id: str | None, wall_ns: int
     ) -> None:
         """Put the file away if it is due, and begin the next one."""
         with closing(database.connect(path, durable=True)) as connection:
@@ -259,7 +263,7 @@ class Ledger:
     def close(self) -> None:
         """Close the file and give up the lock."""
         self._connection.close()
-        os.close(self._lock)
+        self.lock.release()
 
     def __enter__(self) -> Self:
         return self

@@ -234,7 +234,7 @@ def test_a_second_daemon_is_refused(quiet: Running) -> None:
         check=False,
     )
     assert again.returncode == 2
-    assert f"process {quiet.process.pid} writes it" in again.stderr
+    assert f"process {quiet.process.pid} has it" in again.stderr
     assert quiet.status["table"] == "t07"
 
 
@@ -437,3 +437,41 @@ def test_whoever_is_locked_out_stays_so_when_the_daemon_is_killed(tmp_path: Path
     with Running(config) as daemon:
         assert "locked out" in login("471102")["error"]["remedy"]
         assert [r.data["result"] for r in daemon.records("staff.login")] == ["denied"] * TRIES + ["locked"]
+
+
+def test_a_ledger_that_is_moved_away_holds_new_hands_and_serves_no_second_daemon(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    with Running(config) as daemon:
+        daemon.do("open", button=1)
+        away = daemon.ledger.with_name("away.ledger")
+        for ending in ("", "-wal", "-shm"):
+            daemon.ledger.with_name(daemon.ledger.name + ending).rename(away.with_name(away.name + ending))
+        wait_until(lambda: daemon.status["incidents"], what="an incident")
+        (incident,) = daemon.status["incidents"]
+        assert (incident["code"], incident["kind"]) == ("I-32", "ledger_fault")
+        assert [one["what"] for one in daemon.status["missing"] if one["what"] == "held"], "no new hand begins"
+        other = tmp_path / "other"
+        other.mkdir()
+        text = config.read_text(encoding="utf-8") + f'[ledger]\nfile = "{away}"\n'
+        (other / "table.toml").write_text(text.replace(f'state_dir = "{tmp_path}"', f'state_dir = "{other}"'))
+        command = [sys.executable, "-m", "controller.cli", "run", "-c", str(other / "table.toml")]
+        second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert second.returncode != 0
+        assert "under the name that the file had before" in second.stderr
+        for ending in ("", "-wal", "-shm"):
+            away.with_name(away.name + ending).rename(daemon.ledger.with_name(daemon.ledger.name + ending))
+        assert daemon.stop() == 0
+    assert verify(daemon.ledger).ok
+
+
+def test_a_second_daemon_of_a_table_is_refused_whichever_ledger_it_is_given(tmp_path: Path) -> None:
+    with Running(write_config(tmp_path)) as daemon:
+        other = tmp_path / "other.toml"
+        text = (tmp_path / "table.toml").read_text(encoding="utf-8")
+        other.write_text(f'{text}[ledger]\nfile = "{tmp_path / "other.ledger"}"\n', encoding="utf-8")
+        command = [sys.executable, "-m", "controller.cli", "run", "-c", str(other)]
+        second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert second.returncode != 0
+        assert f"process {daemon.process.pid} has it" in second.stderr
+        assert not (tmp_path / "other.ledger").exists()
+        assert daemon.status["table"] == "t07"

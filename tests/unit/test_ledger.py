@@ -70,7 +70,7 @@ def test_an_id_is_refused_outside_test_mode(desk: Desk) -> None:
 
 
 def test_a_second_writer_is_refused_by_name(desk: Desk) -> None:
-    with desk.open(), pytest.raises(LedgerBusy, match=r"process \d+ writes it"):
+    with desk.open(), pytest.raises(LedgerBusy, match=r"process \d+ has it"):
         desk.open()
     with desk.open():
         pass
@@ -88,7 +88,7 @@ def test_a_second_writer_by_another_name_is_refused(desk: Desk, tmp_path: Path, 
             folder.mkdir()
             other = folder / "linked.ledger"
             other.symlink_to(ledger.path)
-        with pytest.raises(LedgerBusy, match=r"process \d+ writes it"):
+        with pytest.raises(LedgerBusy, match=r"process \d+ has it"):
             Ledger.open(other, source=SOURCE, test=True, keys=desk.keys())
     assert not list(folder.glob("linked.ledger?*")), "nothing is made beside a link"
 
