@@ -16,7 +16,10 @@ from simulators.verdict import Case, exit_code
 
 TAGS = {"failed": "failure", "error": "error", "wrong": "error", "skipped": "skipped"}
 """Whose mistake it was: ``failure`` is the product's, ``error`` the rig's or the script's."""
-KEPT = ("capture.pcapng*", "feltd.log", "table.toml", "chips.*", "*.csv", "ledger", "ledger.signing-key.pub")
+KEPT = (
+    *("capture.pcapng*", "feltd.log", "table.toml", "chips.*", "*.csv"),
+    *("ledger", "ledger.signing-key.pub", "disk/ledger", "disk/ledger.signing-key.pub"),
+)
 """What of a stage's folder goes into a bundle. Never a private key: a ledger's closed cards stay closed."""
 XML_FORBIDS = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 

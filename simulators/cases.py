@@ -21,8 +21,9 @@ from simulators.faulted import Faults
 from simulators.layout import Closed, Kind
 from simulators.plan import Plan, of_scenario, of_script
 from simulators.readrate import Reads
+from simulators.runnable import HAS, lacks
 from simulators.scripts import phh, scenario
-from simulators.scripts.acts import Script
+from simulators.scripts.acts import Act, Script, SystemAct
 from simulators.scripts.by_tags import by_tags
 from simulators.scripts.by_word import ByWord, named_in
 from simulators.scripts.variants import Pick
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 """Where ledgers that prove nothing about a disk are kept: thousands of hands need not wait for one."""
-HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
-"""What a scenario may ask for in ``needs``, and which way to rehearse has it."""
 MOST_CHIPS = 250
 """At a table of six devices, before one player."""
 HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
@@ -230,11 +229,11 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
     if closed == "unread" and not rfid:
         script = named_in(script, script.people["dealer"])
     plan = replace(plan, six=ask.six and plan.kind == "rfid" and not plan.boxes)
-    if script.killed and ask.through == "facts":
-        raise NotRunnable("kill_after: there is nothing to kill without devices; rehearse through virtual or wires")
-    for need in script.run.needs:
-        if need not in HAS[ask.through]:
-            raise NotRunnable(f"needs {need}, which {ask.through} has not got")
+    for lack in lacks(script, ask.through, ask.rig[0] if ask.rig else None):
+        raise NotRunnable(f"{lack.value}: {lack.remedy}")
+    plan = replace(plan, disk=any(_on_disk(act) for step in script.steps for act in step.acts))
+    if plan.disk and ledger is not None:
+        raise NotRunnable("disk.fill: the ledger lies on a small disk of its own; leave out --ledger")
     for _ in range(script.run.repeat):
         speed = ask.speed or script.run.speed
         with (
@@ -243,6 +242,10 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
         ):
             kills = script.killed and ask.through == "wires"
             playing.ScenarioRun(script, plan, stage, kills=kills, through=ask.through).play(case)
+
+
+def _on_disk(act: Act) -> bool:
+    return isinstance(act, SystemAct) and act.what.startswith("disk.")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ COMMANDS = {
     "demo": ("simulators.demo", "play a few hands through simulated devices, daemon and broker, as a story"),
     "device": ("simulators.device", "serve one simulated device on a real serial, TCP or USB/IP port"),
     "accept": ("simulators.accepting", "show what has changed in a scenario's events, and accept it with a reason"),
+    "check": ("simulators.runnable", "say what is wrong with a scenario, or cannot be done so or on a rig"),
     "expand": ("simulators.expand", "the primitive acts of a scenario with their times"),
     "replay": ("simulators.replay", "play a capture's bytes into a daemon"),
     "capture": ("simulators.capture", "make a capture, look into one, open a sealed one"),

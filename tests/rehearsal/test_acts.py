@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from simulators import runnable
 from simulators.errors import ScriptError
 from simulators.judge import MS
 from simulators.plan import of_scenario
@@ -17,7 +18,7 @@ from simulators.scripts.variants import Pick
 from simulators.through.moments import Then, together
 from simulators.through.stage import Journal
 from simulators.through.virtual import VirtualStage
-from simulators.verdict import Case
+from simulators.verdict import Case, Exit
 
 BOTH = (Path(__file__).parent / "scenarios" / "both-tables.toml").read_text(encoding="utf-8")
 BASE = BOTH[: BOTH.index("[[variant]]")]
@@ -232,6 +233,61 @@ def test_an_event_that_no_table_says_is_refused(tmp_path: Path, more: str) -> No
         scenario.load(written(tmp_path, 'do = "pause"', more=more), Pick("v", "rfid"))
     with pytest.raises(ScriptError, match="no table says this"):
         scenario.load(written(tmp_path, 'do = "pause", when = { event = "hand.began" }'), Pick("v", "rfid"))
+
+
+# ---------------------------------------------------------------- where
+
+
+RIG = """
+schema = 1
+kind = "wire"
+[dut]
+config = "table.toml"
+broker = "mqtt://127.0.0.1:1883"
+[devices.keys0]
+as = "keypad"
+port = "usb:1-1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "where", "says"),
+    [
+        ('do = "broker.freeze"', "virtual", "rehearse through wires"),
+        ('do = "broker.freeze"', "rig", "the rig only hears its broker"),
+        ('do = "disk.fill"', "rig", "dut.disk"),
+        ('do = "clock.step", ms = 5', "wires", "rehearse through virtual"),
+        ('do = "clock.step", ms = 5', "rig", "rehearse through virtual"),
+        ('do = "power.cut"', "rig", "no relay for dut"),
+        ('do = "daemon.kill"', "rig", "set dut.start"),
+        ('do = "device.unplug", device = "tray0"', "rig", "no device tray0"),
+        ('do = "device.unplug", device = "tray0"', "facts", "there are no devices"),
+        ('do = "pause", with = "deal"', "facts", "there are no devices"),
+    ],
+)
+def test_what_cannot_be_done_there_is_said_before_anything_moves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], step: str, where: str, says: str
+) -> None:
+    path = written(tmp_path, step, more='tables = ["shoe"]\n')
+    rig = tmp_path / "rig.toml"
+    rig.write_text(RIG, encoding="utf-8")
+    assert runnable.main([str(path)]) == Exit.PASSED
+    told = ["--rig", str(rig)] if where == "rig" else ["--through", where]
+    assert runnable.main([str(path), *told]) == Exit.SCRIPT
+    said = capsys.readouterr().err
+    assert says in said
+    assert "case.toml:" in said
+    if where != "rig":
+        case = played(path, where, table="shoe")
+        assert case.outcome == "skipped"
+        assert says in case.lines[0]
+
+
+def test_a_scenario_of_the_fake_clock_is_not_played_with_processes(tmp_path: Path) -> None:
+    path = tmp_path / "case.toml"
+    path.write_text(BASE.replace('clock = "x5"', 'clock = "virtual"'), encoding="utf-8")
+    assert runnable.main([str(path), "--through", "virtual"]) == Exit.PASSED
+    assert runnable.main([str(path), "--through", "wires"]) == Exit.SCRIPT
 
 
 # ---------------------------------------------------------------- over wires

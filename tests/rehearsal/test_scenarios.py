@@ -68,7 +68,7 @@ def test_what_a_rig_cannot_do_is_skipped_with_the_reason() -> None:
 
 def test_what_a_scenario_needs_is_skipped_where_it_is_missing(rehearse: Callable[[str], Case]) -> None:
     case = rehearse(changed("seed = 7", 'seed = 7\nneeds = ["broker"]'))
-    assert (case.outcome, case.lines) == ("skipped", ["needs broker, which virtual has not got"])
+    assert (case.outcome, case.lines) == ("skipped", ["broker: virtual has not got it: rehearse through wires"])
 
 
 def test_noise_on_the_wire_costs_no_card(rehearse: Callable[[str], Case]) -> None:
