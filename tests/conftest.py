@@ -17,7 +17,7 @@ settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-# Hundreds of daemons are started in these tests. Where no bytecode may be kept each would compile the whole program anew.
+# Hundreds of daemons are started in these tests. Where no bytecode is kept each of them compiles the whole program.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

@@ -8,11 +8,13 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pokerkit import Automation, FixedLimitTexasHoldem, NoLimitTexasHoldem, PotLimitOmahaHoldem
 from pokerkit.games import PotLimitPokerMixin, TexasHoldemMixin, UnfixedLimitHoldem
-from pokerkit.hands import OmahaHoldemHand, StandardHighHand
+from pokerkit.hands import Hand, OmahaHoldemHand, StandardHighHand
+from pokerkit.lookups import Entry
 
 from controller.core.cards import DECK
 from controller.core.facts import CardCame, Declared, Finished, HandAttested, Shown
@@ -33,7 +35,7 @@ SMALL, BIG = 50, 100
 STACKS = (110, 150, 300, 700, 1000, 2500, 10_000)
 
 
-class Remembering:
+class Remembering(Hand):
     """pokerkit ranks the same hand many times in one deal, which is nearly all its time: once will do."""
 
     known: ClassVar[dict[tuple[object, ...], Any]] = {}
@@ -45,8 +47,13 @@ class Remembering:
         if key not in cls.known:
             if len(cls.known) > 100:
                 cls.known.clear()
-            cls.known[key] = super().from_game(key[1], key[2])  # type: ignore[misc]
+            cls.known[key] = super().from_game(key[1], key[2])
         return cls.known[key]
+
+    @cached_property
+    def entry(self) -> Entry:
+        """As pokerkit's own: it looks it up again whenever two hands are compared."""
+        return super().entry
 
 
 class HighHand(Remembering, StandardHighHand):
