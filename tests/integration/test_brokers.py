@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from paho.mqtt.client import Client, MQTTv5
-from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.contract.topics import Source, Topics
@@ -73,11 +73,15 @@ class House:
 
         client.on_publish = answered
         client.connect("127.0.0.1", self.broker.port)
-        client.loop_start()
+
+        def turned() -> bool:
+            # No thread: it takes paho's own a second to end.
+            return client.loop(0.02) == MQTTErrorCode.MQTT_ERR_SUCCESS
+
+        wait_until(lambda: turned() and client.is_connected(), what="a connection")
         client.publish(topic, b"{}", qos=1)
-        wait_until(lambda: said, what="an answer")
+        wait_until(lambda: turned() and said, what="an answer")
         client.disconnect()
-        client.loop_stop()
         return said[0]
 
 

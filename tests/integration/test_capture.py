@@ -26,6 +26,8 @@ from tests.waiting import wait_until
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "rehearsal" / "scenarios"
 TSHARK = shutil.which("tshark")
+SPEED = 10
+"""The scenarios' own clock."""
 
 
 def feltsim(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +40,7 @@ def feltsim(*arguments: str) -> subprocess.CompletedProcess[str]:
 def played(name: str, folder: Path) -> Path:
     """Play a scenario over wires with a capture; the folder with ``ledger`` and ``capture.pcapng``."""
     script = scenario.load(SCENARIOS / f"{name}.toml")
-    stage = WiresStage(of_scenario(script), folder, 5)
+    stage = WiresStage(of_scenario(script), folder, SPEED)
     case = Case(name, "passed")
     try:
         ScenarioRun(script, stage.plan, stage).play(case)
@@ -48,27 +50,17 @@ def played(name: str, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.wires
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("whole-hand", marks=pytest.mark.slow),
-        "shoe-unplugged",
-        pytest.param("daemon-killed", marks=pytest.mark.slow),
-    ],
-)
-def test_a_hand_over_wires_is_replayed_exactly(name: str, tmp_path: Path) -> None:
-    folder = played(name, tmp_path)
+def _replayed_exactly(folder: Path, runs: int = 1) -> int:
+    """``feltd verify`` finds what the capture leads to in the ledger; how many packets there are."""
     arguments = ("--capture", str(folder / "capture.pcapng"), "--card-key", str(folder / "ledger.card-key"))
     verified = feltd("verify", str(folder / "ledger"), *arguments)
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    assert f"capture: {2 if name == 'daemon-killed' else 1} runs replayed" in verified.stdout
+    assert f"capture: {runs} runs replayed" in verified.stdout
     assert "fault" not in verified.stdout
     with (folder / "capture.pcapng").open("rb") as file:
         links = Counter(packet.interface.name for packet in pcapng.read(file))
     assert set(links) == {"inputs", "shoe0", "keys0", "tray0"}
-    if name == "whole-hand":
-        _opens_in_wireshark(folder / "capture.pcapng", sum(links.values()))
+    return sum(links.values())
 
 
 def _opens_in_wireshark(path: Path, packets: int) -> None:
@@ -94,15 +86,29 @@ def _opens_in_wireshark(path: Path, packets: int) -> None:
 
 @pytest.mark.wires
 @pytest.mark.timeout(180)
-def test_a_capture_is_played_into_a_daemon_byte_for_byte(tmp_path: Path) -> None:
+def test_a_hand_over_wires_is_replayed_exactly_opened_and_played_again_byte_for_byte(tmp_path: Path) -> None:
     folder = played("whole-hand", tmp_path)
-    again = tmp_path / "again"
+    packets = _replayed_exactly(folder)
+    _opens_in_wireshark(folder / "capture.pcapng", packets)
+    _played_into_a_daemon(folder)
+
+
+@pytest.mark.wires
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "runs"), [("shoe-unplugged", 1), ("daemon-killed", 2)])
+def test_a_hand_over_wires_with_an_accident_is_replayed_exactly(name: str, runs: int, tmp_path: Path) -> None:
+    """Quick siblings: the whole hand above, and the same accident without a capture in test_scenarios.py."""
+    _replayed_exactly(played(name, tmp_path), runs)
+
+
+def _played_into_a_daemon(folder: Path) -> None:
+    again = folder / "again"
     arguments = [
         str(folder / "capture.pcapng"),
         "-c",
         str(folder / "table.toml"),
         "--speed",
-        "5",
+        str(SPEED),
         "--ledger",
         str(again),
     ]

@@ -162,7 +162,7 @@ def test_what_was_withheld_can_be_had_by_replay(tmp_path: Path, rig: MakeRig) ->
 
 def test_what_is_new_goes_first_and_a_second_replay_waits(broker: MosquittoBroker, rig: MakeRig) -> None:
     with rig(broker.port) as r, Customer(broker.port, "pit") as pit, Customer(broker.port, "accounting") as other:
-        play(r.ledger, hands=200)
+        play(r.ledger, hands=60)
         r.pump.start()
         wait_until(lambda: unsent(r) == 0, 30)
         pit.ask(stream="play", max=5000)
