@@ -154,7 +154,7 @@ def test_mode(kind: str) -> Notice:
 
 
 def differences(setup: Setup) -> dict[str, Any]:
-    """What lies otherwise than on record: not known yet where antennas have to read first. It enters as facts then."""
+    """What lies otherwise than on record: not known yet where antennas have to read first; the core tells it then."""
     return {"differences": None if setup.kind == "rfid" else []}
 
 

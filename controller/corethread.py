@@ -358,13 +358,15 @@ class CoreThread:
 
     def _start_over(self) -> None:
         """The table as the ledger has it, and the last word of every device and place on top."""
+        recovery = self._table.recovery
         kept = self._ledger.beginning(image.form(self._setup))
         self._table = Table.restore(self._setup, kept.records, kept.image)
         if self._listener:
             self._listener.restored(self._ledger.row, self._clock.now())
         self._seed_ahead()
-        for reading in [*self._standing.values(), *self._owed]:
-            self._store([self._fed(reading, None)])
+        again: list[What] = [recovery.notice] if recovery is not None else []
+        for what in [*again, *self._standing.values(), *self._owed]:
+            self._store([self._fed(what, None)])
 
     def _seed_ahead(self) -> None:
         """The next hand must not have to wait for its seed. It leads to no record."""

@@ -197,10 +197,15 @@ SYSTEM: dict[str, dict[str, Schema]] = {
     "device.conflict": _DEVICE,
     "recovery.completed": {
         "gap_ms": known(COUNT),
-        "differences": known(many(ANY)),
+        # The events that told what lay otherwise than on record.
+        "differences": known(
+            many(obj({"event": KEY, "hand?": KEY, "n?": COUNT, "seat?": known(SEAT), "box?": SEAT, "place?": KEY}))
+        ),
         "cause?": KEY,
         "incident?": KEY,
         "confirmed_by?": many(PERSON),
+        # Ours: places that no antenna had read when it was told.
+        "unread?": many(KEY),
     },
     "clock.stepped": {"before": TEXT, "after": TEXT, "step_ms": MONEY, "synced": known(BOOL)},
     "link.lost": _LINK,

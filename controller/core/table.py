@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from controller.core import guard, system
+from controller.core import guard, recovering, system
 from controller.core.cash import amends, meters
 from controller.core.conflict import conflict
 from controller.core.facts import Fact
@@ -75,6 +75,8 @@ class Table:
         self._floods = Floods()
         self._doubles = Doubles(setup.timing.chip_absent_ms * MS, {*setup.deck.tags, *setup.chipset.tags})
         self._chips = Oddities(setup)
+        self.recovery: recovering.Recovery | None = None
+        """While the antennas read anew after a restart."""
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -100,6 +102,7 @@ class Table:
             self._floods.deadline(),
             self._chips.deadline(),
             meters.deadline(self.session.out),
+            self.recovery.due if self.recovery is not None else None,
         )
         return min((at for at in due if at is not None), default=None)
 
@@ -135,13 +138,28 @@ class Table:
             case HandSeed(seed=seed):
                 self.session.seed(seed)
             case Notice():
-                system.notice(out, inp.what)
+                self.recovery = recovering.begun(out, inp.what) or self.recovery
+                if self.recovery is None or self.recovery.notice is not inp.what:
+                    system.notice(out, inp.what)
             case Tick():
                 self._pass_time(inp.at)
             case reading:
                 self._pass_time(inp.at)
+                if self.recovery is not None:
+                    self.recovery.heard(reading, inp.at)
                 self._reading(reading, inp.at)
+        if self.recovery is not None:
+            self._recovered(inp.at)
         return out.records
+
+    def _recovered(self, at: int) -> None:
+        """What the first inventories led to is gathered; where they have all come to rest, it is told."""
+        recovery, out = self.recovery, self.session.out
+        assert recovery is not None
+        recovery.told(out.records)
+        if at >= recovery.due:
+            self.recovery = None
+            recovery.emit(out)
 
     def _pass_time(self, at: int) -> None:
         for fact in self._sensing.tick(at, self.session.state):

@@ -1,10 +1,17 @@
 """After a restart antennas read everything anew: what lies as it lay is told once, each difference is a fact (I-32)."""
 
-import pytest
+import json
+from typing import Any
 
+import pytest
+from jsonschema import Draft202012Validator
+
+from controller.contract.catalogue import DATA
+from controller.core.cards import DECK as VALUES_OF_CARDS
+from controller.core.inputs import Notice, Tick
 from controller.core.records import Record
 from drivers.readings import DeviceUp
-from tests.felt import RS
+from tests.felt import RS, SECOND
 from tests.leaking_rfid import STACK, VALUES, RfidHand
 
 
@@ -31,10 +38,15 @@ class Cut(RfidHand):
         assert legal is not None
         self.actor, self.call = legal.seat, legal.call
 
-    def back(self) -> list[Record]:
-        """The table is rebuilt from its records, the readers answer and read: what it concludes from that."""
+    def back(self, *, cut: bool = False) -> list[Record]:
+        """The table is rebuilt from its records, the readers answer and read: what it concludes from that.
+
+        ``cut``: the shell says that the run before ended without order.
+        """
         before = len(self.player.played.records)
         self.player.restart()
+        if cut:
+            self.feed(Notice("recovery.completed", {"gap_ms": 7, "differences": None, "confirmed_by": []}))
         for device in self.setup.devices:
             self.feed(DeviceUp(device.name, self.number(), "feig", "M", "S1", "1.0", "serial:///dev/x"))
         self.run(8000)
@@ -85,3 +97,50 @@ def test_what_the_rules_would_hold_is_held(cut: Cut) -> None:
     told = cut.back()
     (opened,) = [record for record in told if record.type == "incident.opened"]
     assert opened.data["code"] == "I-4", "a board card while betting is open, whenever it was laid"
+
+
+def recovered(told: list[Record]) -> dict[str, Any]:
+    (one,) = [record for record in told if record.type == "recovery.completed"]
+    plain: dict[str, Any] = json.loads(json.dumps(one.data))
+    Draft202012Validator(DATA["recovery.completed"]).validate(plain)
+    assert (plain["gap_ms"], plain["confirmed_by"]) == (7, [])
+    return plain
+
+
+def test_a_recovery_is_complete_when_all_is_read_and_says_that_nothing_differs(cut: Cut) -> None:
+    assert recovered(cut.back(cut=True))["differences"] == []
+
+
+def test_a_recovery_names_the_events_that_told_what_differs(cut: Cut) -> None:
+    cut.move(list(cut.lies[f"seat:{cut.actor}"]), "muck")
+    told = cut.back(cut=True)
+    (taken,) = [record for record in told if record.type == "action.taken"]
+    found = recovered(told)["differences"]
+    assert {"event": "action.taken", "hand": taken.hand, "n": taken.data["n"], "seat": cut.actor} in found
+    assert told[-1].type == "recovery.completed", "after all that it tells of"
+
+
+def test_a_recovery_names_what_is_held(cut: Cut) -> None:
+    cut.move([cut.deck.pop()], "board")
+    told = cut.back(cut=True)
+    assert "incident.opened" in [one["event"] for one in recovered(told)["differences"]]
+    assert not set(VALUES_OF_CARDS) & set(json.dumps(recovered(told)).split('"'))
+
+
+def test_a_reader_that_does_not_come_back_is_waited_for_a_minute(cut: Cut) -> None:
+    before = len(cut.player.played.records)
+    cut.player.restart()
+    cut.feed(Notice("recovery.completed", {"gap_ms": 7, "differences": None, "confirmed_by": []}))
+    assert cut.player.table.recovery is not None
+    for _ in range(59):
+        cut.at += SECOND
+        cut.feed(Tick())
+    assert not [one for one in cut.player.played.records[before:] if one.type == "recovery.completed"]
+    due = cut.player.table.deadline()
+    assert due is not None
+    cut.at = max(cut.at + SECOND, due)
+    cut.feed(Tick())
+    data = recovered(cut.player.played.records[before:])
+    assert data["differences"] == []
+    assert {"bet:1", "board", "seat:1"} <= set(data["unread"])
+    assert cut.player.table.recovery is None
