@@ -45,10 +45,9 @@ def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
         name = case.name.partition("[")[0]
         if name not in suites:
             suites[name] = SubElement(root, "testsuite", name=name)
-            listed = SubElement(suites[name], "properties")
-            for key, value in about.items():
-                SubElement(listed, "property", name=key, value=value)
+            _listed(suites[name], about)
         made = SubElement(suites[name], "testcase", classname=name, name=case.name, time=f"{case.ms / 1000:.3f}")
+        _listed(made, {"profile": case.profile} | {f"device.{name}": who for name, who in case.devices.items()})
         if case.outcome in TAGS:
             told = SubElement(made, TAGS[case.outcome], message=_xml(case.lines[0] if case.lines else case.outcome))
             told.text = _xml("\n".join([*case.lines, f"again: {case.command}"]))
@@ -59,6 +58,13 @@ def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
         for counted, outcomes in (("failures", ("failed",)), ("errors", ("error", "wrong")), ("skipped", ("skipped",))):
             suite.set(counted, str(sum(case.outcome in outcomes for case in own)))
     ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _listed(element: Element, properties: Mapping[str, str]) -> None:
+    given = {name: value for name, value in properties.items() if value}
+    listed = SubElement(element, "properties") if given else element
+    for name, value in given.items():
+        SubElement(listed, "property", name=name, value=_xml(value))
 
 
 def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:

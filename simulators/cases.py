@@ -241,7 +241,8 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
             _evidence(one, ask, case, stage),
         ):
             kills = script.killed and ask.through == "wires"
-            playing.ScenarioRun(script, plan, stage, kills=kills, through=ask.through).play(case)
+            late = ask.rig[0].most_late_ms if ask.rig else None
+            playing.ScenarioRun(script, plan, stage, kills=kills, through=ask.through, most_late_ms=late).play(case)
 
 
 def _on_disk(act: Act) -> bool:

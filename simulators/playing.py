@@ -12,7 +12,7 @@ from controller.core.rules.profile import Profile
 from simulators import ending, golden, invariants, judge, verdict
 from simulators.dealer import Dealer, keys_of
 from simulators.dealer_rfid import keys_at
-from simulators.errors import ProductFailure
+from simulators.errors import ProductFailure, RigError
 from simulators.judge import MS, Performed
 from simulators.plan import Plan
 from simulators.scripts.acts import (
@@ -138,9 +138,18 @@ class ScenarioRun:
     """One scenario on one stage. ``kills``: the daemon is killed after some of the steps and started again."""
 
     def __init__(
-        self, scenario: Scenario, plan: Plan, stage: Stage, *, kills: bool = False, through: str = "virtual"
+        self,
+        scenario: Scenario,
+        plan: Plan,
+        stage: Stage,
+        *,
+        kills: bool = False,
+        through: str = "virtual",
+        most_late_ms: int | None = None,
     ) -> None:
+        """``most_late_ms``: an act performed later than planned by more is the rig's fault."""
         self.through = through
+        self._most_late = most_late_ms
         self.scenario = scenario
         self.plan = plan
         self.stage = stage
@@ -253,6 +262,8 @@ class ScenarioRun:
             first = performed.get(group[row].id)
             due = None if planned is None else planned + round(group[row].offset_ms * MS / self.stage.speed)
             start = self.stage.now if first is None else first.began
+            if first is None:
+                self._in_time(group[row], due, start)
             if then.what is not None:
                 self.stage.moment(then.what)
             performed[group[row].id] = Performed(start, self.stage.now, due)
@@ -268,6 +279,12 @@ class ScenarioRun:
             self._note(act)
             yield self.stage.moments(act)
 
+    def _in_time(self, step: Step, planned: int | None, began: int) -> None:
+        """Raises ``RigError`` for an act that is too late to prove anything about the product."""
+        late = 0 if planned is None else (began - planned) // MS
+        if self._most_late is not None and late > self._most_late:
+            raise RigError(f"step {step.id}: began {late} ms late, clock.max_act_late_ms = {self._most_late}")
+
     def _note(self, act: Act) -> None:
         if isinstance(act, DeviceAct):
             self.struck.append(str(act.args.get("kind", act.what)))
@@ -277,6 +294,7 @@ class ScenarioRun:
         stage = self.stage
         planned = self._wait_for(step)
         began = stage.now
+        self._in_time(step, planned, began)
         for number, act in enumerate(step.acts):
             if number and not isinstance(act, Slide):
                 stage.pause(self.dealer.pause("put_ms"))

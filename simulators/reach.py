@@ -4,6 +4,7 @@ Commands run there, and the daemon's command socket is reached here: ssh carries
 daemon need not know where it is. ssh itself is the system's; keys, ports and jumps are for its own configuration.
 """
 
+import json
 import shlex
 import subprocess
 import sys
@@ -20,6 +21,7 @@ ANSWER_S = 60.0
 CONNECT_S = 15.0
 LAST_ROW = "SELECT coalesce(max(row), 0) FROM row WHERE row > ?"
 BODIES = "SELECT hex(body) FROM row WHERE row > ? ORDER BY row"
+UPS = "SELECT hex(body) FROM row WHERE row > ? AND type = 'device.up' ORDER BY row"
 QUERY = """
 import sqlite3, sys
 ledger = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
@@ -27,6 +29,8 @@ for (value,) in ledger.execute(sys.argv[2], (int(sys.argv[3]),)):
     print(value)
 """
 """Read a ledger where it lies, with nothing but Python's own library."""
+
+IDENTITY = ("model", "serial", "firmware")
 
 Done = subprocess.CompletedProcess[str]
 
@@ -157,6 +161,12 @@ def last_row(reach: Reach, ledger: Path) -> int:
 def bodies_after(reach: Reach, ledger: Path, row: int) -> list[bytes]:
     """The events of a ledger after a row, in order. Raises ``RigError``."""
     return [bytes.fromhex(line) for line in _asked(reach, ledger, BODIES, row)]
+
+
+def ups(reach: Reach, ledger: Path) -> dict[str, Mapping[str, str]]:
+    """Who each device has said it is, by the ledger's newest ``device.up`` of it. Raises ``RigError``."""
+    said = (json.loads(bytes.fromhex(line))["data"] for line in _asked(reach, ledger, UPS, 0))
+    return {one["device"]: {name: str(one.get(name) or "") for name in IDENTITY} for one in said}
 
 
 def _asked(reach: Reach, ledger: Path, query: str, row: int) -> list[str]:

@@ -5,26 +5,33 @@ machine, and the daemon is one that runs already, or that the rig starts from it
 """
 
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
-from urllib.parse import urlsplit
 
 from controller import client
+from controller.contract.topics import Source, Topics
 from controller.faults import read_toml
 from controller.settings import load
+from simulators import brokerat
 from simulators import reach as reaches
+from simulators.brokerat import BrokerAt
 from simulators.errors import RigError
 from simulators.host import PRODUCTS
 from simulators.reach import Reach
 from simulators.relays import channels
+from simulators.rigs import Host
 from simulators.scripts import strict
 from simulators.scripts.strict import Section
 
 KINDS = ("sim", "wire", "felt")
 MB = 1 << 20
 LEAST_FREE_MB = 512
+ACTS = 10
+"""So often each device is asked to measure how long an act takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +60,15 @@ class Rig:
     ssh_config: Path | None
     feltd: str
     start: str
-    broker: int
+    broker: BrokerAt
     devices: tuple[Mapping[str, Any], ...]
     usbip: str
     power: Mapping[str, int]
     """What the rig's relays switch (``dut``, or a device), by the number of the relay."""
+    expect: Mapping[str, Mapping[str, str]]
+    """Who the daemon must find at each device's port: some of ``reach.IDENTITY``."""
+    most_late_ms: int | None
+    """An act performed later than planned by more is the rig's fault; ``None``: nobody asks."""
     disk: Path | None
     """A small file system of the machine under test that holds the ledger and may be filled."""
     board: str
@@ -105,9 +116,10 @@ def read(path: Path) -> Rig:
     disk = dut.text("disk", None)
     if disk is not None and not disk.startswith("/"):
         raise dut.wrong("disk", disk, "name the mount point from the root /")
-    broker = _port(path, dut.text("broker"))
+    broker = brokerat.read(dut, top.section("broker"))
     dut.done()
     listed = top.section("devices")
+    expect = {called: _expected(listed.section(called).section("expect")) for called in listed.data}
     devices = tuple(_device(path, called, listed.section(called)) for called in listed.data)
     listed.done()
     power = top.section("power")
@@ -119,14 +131,14 @@ def read(path: Path) -> Rig:
         if switch != "dut" and switch not in listed.data:
             raise power.wrong(switch, power.data[switch], f"is no device of this rig: {', '.join(listed.data)}, or dut")
     clock = top.section("clock")
-    clock.text("source", "rig-host")
-    clock.number("max_act_late_ms", 20)
+    clock.choice("source", ("rig-host",), "rig-host")
+    late = clock.number("max_act_late_ms", None)
     clock.done()
     usbip = top.text("usbip", "127.0.0.1:0")
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
     where = (name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
-    return Rig(*where, Path(disk) if disk else None, _node(path, board))
+    return Rig(*where, expect, late, Path(disk) if disk else None, _node(path, board))
 
 
 def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
@@ -144,17 +156,18 @@ def _node(path: Path, port: str) -> str:
     return str((path.parent / port.removeprefix("pty:")).resolve()) if port.startswith("pty:") else port
 
 
-def _port(path: Path, uri: str) -> int:
-    parts = urlsplit(uri)
-    if parts.scheme != "mqtt" or parts.hostname not in ("127.0.0.1", "localhost"):
-        raise RigError(f"{path}: dut.broker = {uri!r}: the rig hears its own broker on loopback: mqtt://127.0.0.1:1883")
-    return parts.port or 1883
+def _expected(section: Section) -> dict[str, str]:
+    found = {name: section.text(name) for name in reaches.IDENTITY if name in section}
+    section.asked.update(reaches.IDENTITY)
+    section.done()
+    return found
 
 
 def _device(path: Path, name: str, section: Section) -> dict[str, Any]:
     """``port``: a device node, ``tcp:HOST:PORT``, ``usb:1-N`` (bus id of the rig's USB/IP server) or ``pty:PATH``."""
     driver, port = section.text("as"), section.text("port")
     made: dict[str, Any] = {"name": name, "driver": driver, "serial": section.text("serial", "")}
+    section.asked.add("expect")
     if "model" in section:
         made["model"] = dict(section.take("model", dict))
     section.done()
@@ -187,8 +200,31 @@ def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[st
         raise RigError(f"{dut.ledger}: is there already; a rig starts its daemon on a new ledger")
     if running:
         _answering(reach.socket(dut.socket))
+    base = Topics(Source(dut.site, dut.table), dut.test).base
+    brokerat.emptied(rig.broker, "rig", base, running=running)
     found = reaches.machine(reach)
     return {"rig": rig.name, **found, "free_mb": str(free), "table": f"{dut.site}/{dut.table}", "reach": rig.reach}
+
+
+def identified(rig: Rig, reach: Reach) -> dict[str, str]:
+    """Who stands at each port, by what the daemon found there. Raises ``RigError`` where it is somebody else."""
+    found = reaches.ups(reach, rig.dut.ledger)
+    for name, wanted in rig.expect.items():
+        for what, value in wanted.items():
+            if (got := found.get(name, {}).get(what)) != value:
+                raise RigError(f"devices.{name}.expect.{what} = {value!r}: the daemon found {got!r} at its port")
+    return {f"device.{name}": " ".join(filter(None, who.values())) for name, who in found.items()}
+
+
+def latency(host: Host, names: Sequence[str]) -> dict[str, str]:
+    """How long the rig takes to perform an act, measured: the median and the longest of some, in ms."""
+    took = []
+    for name in names:
+        for _ in range(ACTS):
+            began = time.monotonic()
+            host.do("state", name)
+            took.append(1000 * (time.monotonic() - began))
+    return {"actuator_ms": f"{median(took):.1f} (longest {max(took):.1f})"} if took else {}
 
 
 def _answering(socket: Path) -> None:

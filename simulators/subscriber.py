@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessage
-from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.contract.topics import STREAMS
+from simulators import brokerat
+from simulators.brokerat import BrokerAt
 from simulators.errors import RigError
 from simulators.seen import Seen, of_body
 
@@ -22,7 +23,9 @@ class Subscriber:
     ``client`` is its name at the broker; two with the same name would take each other's events.
     """
 
-    def __init__(self, port: int, base: str, client: str = "rig") -> None:
+    def __init__(self, broker: "BrokerAt | int", base: str, client: str = "rig") -> None:
+        """``broker``: where it is, or the port of one on this machine. Raises ``RigError``."""
+        at = brokerat.on_port(broker) if isinstance(broker, int) else broker
         self._base = base
         self._changed = threading.Condition()
         self._seen: list[Seen] = []
@@ -30,20 +33,15 @@ class Subscriber:
         self._subscribed = threading.Event()
         self.repeats = 0
         self.faults: list[str] = []
-        self._client = Client(
-            CallbackAPIVersion.VERSION2, client, clean_session=False, protocol=MQTTProtocolVersion.MQTTv311
-        )
+        self._client = at.client(client, clean=False)
         self._client.on_connect = self._connected
         self._client.on_subscribe = self._heard
         self._client.on_message = self._message
         self._client.reconnect_delay_set(1, 1)
-        try:
-            self._client.connect("127.0.0.1", port, keepalive=10)
-        except OSError as error:
-            raise RigError(f"the rig cannot reach its own broker on port {port}: {error}") from error
-        self._client.loop_start()
+        brokerat.connect(self._client, at)
         if not self._subscribed.wait(START_S):
-            raise RigError(f"the rig's own broker on port {port} takes no subscription")
+            self.close()
+            raise RigError(f"the rig's own broker {at} takes no subscription")
 
     @property
     def seen(self) -> Sequence[Seen]:

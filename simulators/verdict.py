@@ -66,6 +66,12 @@ class Case:
     """How often a device was lost."""
     resyncs: int = 0
     """How often a link had to find the next frame again, where a device was called faulty for it."""
+    devices: dict[str, str] = field(default_factory=dict)
+    """Model, serial number and firmware of each device that came up, and """
+    profile: str = ""
+    """name and hash of the house rules, as the events say."""
+    drawn: list[tuple[str, str, int]] = field(default_factory=list)
+    """Every duration that was drawn: for which step, which one, in ms."""
     process: int = 0
     """The process that played it, and """
     memory_kb: int = 0
@@ -113,6 +119,11 @@ def count(case: Case, events: Sequence[Seen]) -> None:
             case.breaches.update([named(event)])
         elif event.type == "incident.opened":
             case.incidents.update([event.data["code"]])
+        elif event.type == "device.up":
+            who = (event.data.get(name) for name in ("model", "serial", "firmware"))
+            case.devices[event.data["device"]] = " ".join(filter(None, who))
+        elif event.type == "table.opened":
+            case.profile = f"{event.data['profile']['name']} {event.data['profile']['sha256']}"
         elif event.type == "device.lost":
             case.reconnects += 1
         elif event.type == "device.fault":

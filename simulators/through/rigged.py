@@ -76,6 +76,8 @@ def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]
                             f"the daemon under test does not see {', '.join(dark)}: look at ports and cables"
                         )
                     time.sleep(0.1)
+                found |= rigs.identified(rig, reach)
+            found |= rigs.latency(host, [device["name"] for device in rig.devices])
             yield Bench(host, reach, relays), found
 
 
@@ -122,6 +124,7 @@ class RigStage(WiresStage):
             self._daemon.start()  # its socket is there from then on
         self._daemon.socket = self._bench.reach.socket(self._dut.socket)
         self._start_daemon()
+        rigs.identified(self._rig, self._bench.reach)
         for order in plan.opening():
             self.perform(order)
 
