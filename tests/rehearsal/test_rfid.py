@@ -73,9 +73,11 @@ def test_one_hand_is_played_on_both_kinds_of_table_in_all_its_variants() -> None
 
 
 @pytest.mark.wires
+@pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("label", ["[rfid]", pytest.param("[daemon-killed][shoe]", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("label", ["[rfid]", "[daemon-killed][shoe]"])
 def test_the_same_over_wires(label: str) -> None:
+    """Quick sibling: test_closed_cards.py plays this hand over wires, from antennas with a shoe beside them."""
     one = next(one for one in find([BOTH]) if one.name == f"both-tables{label}")
     cases = run([one], Ask("wires"), quiet=True)
     assert all_of(cases) == {"passed": 1}, said(cases)

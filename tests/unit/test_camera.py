@@ -12,6 +12,7 @@ from drivers.errors import ChecksumError, ConfigError, LocalError, ProtocolError
 from drivers.readings import CardSighted, DeviceCleared, DeviceFault, DeviceUp
 from simulators.hardware.camera import MEMORY, SmartCamera
 from tests.virtual_wire import VirtualWire, clean
+from tests.weather import days, spoiling
 
 CARDS = [rank + suit for suit in "cdhs" for rank in "23456789TJQKA"]
 
@@ -301,7 +302,7 @@ def test_it_is_left_quiet_and_options_are_checked() -> None:
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice", "swap"]), max_size=60),
+    days(60, "swap"),
     st.integers(1, 300),
     st.lists(st.integers(0, 600), min_size=5, max_size=20),
 )
@@ -309,28 +310,7 @@ def test_whatever_the_line_does_every_sighting_comes_once_and_in_order(
     weather: list[str], cut: int, pauses: list[int]
 ) -> None:
     wire, sim = _wire(cut=cut, retries=80)
-    left = list(weather)
-    held: list[bytes] = []
-
-    def spoil(data: bytes) -> list[bytes]:
-        match left.pop() if left else "ok":
-            case "lose":
-                return []
-            case "crc":
-                return [data[:-1] + bytes((data[-1] ^ 0x10,))]
-            case "noise":
-                return [b"FC\x01\x02", data]
-            case "twice":
-                return [data, data]
-            case "swap":
-                held.append(data)
-                return []
-            case _:
-                out = [data, *held]
-                held.clear()
-                return out
-
-    wire.to_host = wire.to_device = spoil
+    wire.to_host = wire.to_device = spoiling(weather, b"FC\x01\x02")
     wire.open()
     for at, pause in enumerate(pauses):
         sim.lay(1, CARDS[at])

@@ -27,6 +27,7 @@ from drivers.errors import ChecksumError, ConfigError, LocalError, ProtocolError
 from drivers.readings import DeviceCleared, DeviceFault, DeviceUp, TagsSeen
 from simulators.hardware.eccel import PepperReader
 from tests.virtual_wire import VirtualWire, clean
+from tests.weather import BABBLE, babble, days, persevere, spoiling
 
 CARDS = [f"E0040100{number:08X}" for number in range(60)]
 
@@ -286,48 +287,25 @@ def test_options_are_all_checked_and_named() -> None:
 
 
 @settings(max_examples=25)
-@given(
-    st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=60), st.integers(1, 300), st.booleans()
-)
+@given(days(60), st.integers(1, 300), st.booleans())
 def test_a_bad_line_never_takes_a_tag_away(weather: list[str], cut: int, mux: bool) -> None:
     wire, reader = _wire(cut=cut, retries=70, antennas=[1, 2] if mux else [])
     reader.put(CARDS[:6])
-    left = list(weather)
-
-    def spoil(data: bytes) -> list[bytes]:
-        match left.pop() if left else "ok":
-            case "lose":
-                return []
-            case "crc":
-                return [data[:-1] + bytes((data[-1] ^ 0x10,))]
-            case "noise":
-                return [b"\x55\xf5", data]
-            case "twice":
-                return [data, data]
-            case _:
-                return [data]
-
-    wire.to_host = spoil
+    wire.to_host = spoiling(weather, b"\x55\xf5")
     wire.open()
-    for _ in range(14):
-        wire.run(3000)
-        if wire.failed is not None:
-            wire.open()
+    persevere(wire, 14)
     first = "1" if mux else "0"
     assert {tags for channel, tags, complete in _seen(wire) if complete and channel == first} == {frozenset(CARDS[:6])}
     wire.to_host = clean
 
 
-@given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 400)), max_size=25), st.booleans())
+@given(BABBLE, st.booleans())
 def test_random_bytes_never_make_a_field_empty(pieces: list[tuple[bytes, int]], mux: bool) -> None:
     wire, reader = _wire(antennas=[1] if mux else [])
     reader.put(CARDS[:4])
     wire.open()
     wire.run(3000)
-    for data, pause in pieces:
-        if wire.failed is None:
-            wire.hear(data)
-            wire.run(pause)
+    babble(wire, pieces)
     assert all(tags for _, tags, complete in _seen(wire) if complete)
 
 

@@ -15,6 +15,7 @@ from drivers.feig_records import BufferInfo, Record, decode_records, encode_reco
 from drivers.readings import DeviceCleared, DeviceFault, DeviceUp, TagsSeen
 from simulators.hardware.feig_buffered import FeigBufferedReader
 from tests.virtual_wire import VirtualWire, clean
+from tests.weather import BABBLE, babble, days, persevere, spoiling
 
 CHIPS = [f"E01680FF0800{number:04X}" for number in range(1000)]
 PJM = [f"3005FB63AC1F{number:04X}" for number in range(20)]
@@ -363,45 +364,22 @@ def test_options_are_all_checked_and_named() -> None:
 
 
 @settings(max_examples=15)
-@given(
-    st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=40), st.integers(1, 300), st.booleans()
-)
+@given(days(), st.integers(1, 300), st.booleans())
 def test_a_bad_line_never_takes_a_chip_away(weather: list[str], cut: int, notify: bool) -> None:
     reader = FeigBufferedReader(notify=notify)
     wire, _ = _wire(reader, cut, retries=60, mode="notify" if notify else "buffered")
     reader.put(CHIPS[:40])
-    left = list(weather)
-
-    def spoil(data: bytes) -> list[bytes]:
-        match left.pop() if left else "ok":
-            case "lose":
-                return []
-            case "crc":
-                return [data[:-1] + bytes((data[-1] ^ 0x10,))]
-            case "noise":
-                return [b"\x55\x02", data]
-            case "twice":
-                return [data, data]
-            case _:
-                return [data]
-
-    wire.to_host = spoil
+    wire.to_host = spoiling(weather, b"\x55\x02")
     wire.open()
-    for _ in range(20):
-        wire.run(3000)
-        if wire.failed is not None:
-            wire.open()  # the supervisor opens again; what lies there is unknown until a window has passed
+    persevere(wire, 20)
     assert {tags for tags, complete in _seen(wire) if complete} == {frozenset(CHIPS[:40])}
 
 
-@given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 400)), max_size=25))
+@given(BABBLE)
 def test_random_bytes_never_make_the_tray_empty(pieces: list[tuple[bytes, int]]) -> None:
     wire, reader = _wire()
     reader.put(CHIPS[:4])
     wire.open()
     wire.run(3000)
-    for data, pause in pieces:
-        if wire.failed is None:
-            wire.hear(data)
-            wire.run(pause)
+    babble(wire, pieces)
     assert (frozenset(), True) not in _seen(wire)

@@ -12,6 +12,7 @@ from drivers.options import MS
 from drivers.readings import DeviceCleared, DeviceFault, DeviceUp, TagsSeen
 from simulators.hardware.feig import FeigReader
 from tests.virtual_wire import VirtualWire, clean
+from tests.weather import BABBLE, babble, days, spoiling
 
 NOTHING_READ = (frozenset[str](), False)
 TAGS = [f"E01680FF0800{number:04X}" for number in range(60)]
@@ -407,16 +408,13 @@ def test_options_are_all_checked_and_named() -> None:
         FeigHost("tray0", expect={"colour": "red"})
 
 
-@given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 400)), max_size=25))
+@given(BABBLE)
 def test_random_bytes_never_make_the_field_empty(pieces: list[tuple[bytes, int]]) -> None:
     wire, reader = _wire()
     reader.put(TAGS[:4])
     wire.open()
     wire.run(100)
-    for data, pause in pieces:
-        if wire.failed is None:
-            wire.hear(data)
-            wire.run(pause)
+    babble(wire, pieces)
     assert (frozenset(), True) not in _seen(wire)
     if wire.failed is None:
         wire.run(2000)
@@ -426,26 +424,11 @@ def test_random_bytes_never_make_the_field_empty(pieces: list[tuple[bytes, int]]
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=40), st.integers(1, 300))
+@given(days(), st.integers(1, 300))
 def test_a_bad_line_never_takes_a_tag_away(weather: list[str], cut: int) -> None:
     wire, reader = _wire(cut=cut, retries=60, settle_ms=1, repeat_ms=1)
     reader.put(TAGS[:20])
-    left = list(weather)
-
-    def spoil(data: bytes) -> list[bytes]:
-        match left.pop() if left else "ok":
-            case "lose":
-                return []
-            case "crc":
-                return [data[:-1] + bytes((data[-1] ^ 0x10,))]
-            case "noise":
-                return [b"\x55\x02", data]
-            case "twice":
-                return [data, data]
-            case _:
-                return [data]
-
-    wire.to_host = spoil
+    wire.to_host = spoiling(weather, b"\x55\x02")
     wire.open()
     wire.run(25_000)
     assert {tags for tags, complete in _seen(wire) if complete} == {frozenset(TAGS[:20])}

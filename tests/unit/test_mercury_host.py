@@ -11,6 +11,7 @@ from drivers.mercury_host import MercuryHost
 from drivers.readings import DeviceCleared, DeviceFault, DeviceUp, TagsSeen
 from simulators.hardware.mercury import MercuryModule
 from tests.virtual_wire import VirtualWire, clean
+from tests.weather import BABBLE, babble, days, persevere, spoiling
 
 TAGS = [f"E2801160600002{number:010X}" for number in range(300)]
 STOP = Request(Opcode.CONTINUOUS, HALT).encode()
@@ -238,31 +239,13 @@ def test_options_are_all_checked_and_named() -> None:
 
 
 @settings(max_examples=12)
-@given(st.lists(st.sampled_from(["ok", "lose", "crc", "noise", "twice"]), max_size=40), st.integers(1, 300))
+@given(days(), st.integers(1, 300))
 def test_a_bad_line_never_takes_a_tag_away(weather: list[str], cut: int) -> None:
     wire, module = _wire(cut=cut)
     module.put(TAGS[:10])
-    left = list(weather)
-
-    def spoil(data: bytes) -> list[bytes]:
-        match left.pop() if left else "ok":
-            case "lose":
-                return []
-            case "crc":
-                return [data[:-1] + bytes((data[-1] ^ 0x10,))]
-            case "noise":
-                return [b"\xff\x05\x22", data]
-            case "twice":
-                return [data, data]
-            case _:
-                return [data]
-
-    wire.to_host = spoil
+    wire.to_host = spoiling(weather, b"\xff\x05\x22")
     wire.open()
-    for _ in range(12):
-        wire.run(3000)
-        if wire.failed is not None:
-            wire.open()
+    persevere(wire, 12)
     assert {tags for tags, complete in _seen(wire) if complete} == {frozenset(TAGS[:10])}
 
 
@@ -281,16 +264,13 @@ def test_noise_that_does_not_end_gives_no_empty_tray_and_is_given_up() -> None:
     assert _seen(wire)[-1] == (frozenset(TAGS[:5]), True)
 
 
-@given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 400)), max_size=25))
+@given(BABBLE)
 def test_random_bytes_never_make_the_tray_empty(pieces: list[tuple[bytes, int]]) -> None:
     wire, module = _wire()
     module.put(TAGS[:4])
     wire.open()
     wire.run(4000)
-    for data, pause in pieces:
-        if wire.failed is None:
-            wire.hear(data)
-            wire.run(pause)
+    babble(wire, pieces)
     assert (frozenset(), True) not in _seen(wire)
 
 

@@ -13,7 +13,8 @@ from drivers.readings import CardSeen, DeviceCleared, DeviceFault, DeviceUp
 from drivers.shoe import Card, Frame, Hello, Kind, Mode
 from drivers.shoe_host import ShoeHost
 from simulators.hardware.shoe import MEMORY, REPEAT, SmartShoe
-from tests.virtual_wire import Spoil, VirtualWire, clean
+from tests.virtual_wire import VirtualWire, clean
+from tests.weather import days, persevere, spoiling
 
 DECK = [rank + suit for suit in "shdc" for rank in "AKQJT98765432"]
 FIRST = 1 << 32 | 1
@@ -443,34 +444,15 @@ def test_options_are_checked() -> None:
         ShoeHost("shoe0", options={"closed_cards": "hidden"})
 
 
-weather = st.sampled_from(["ok", "ok", "lose", "crc", "noise", "twice"])
-
-
 @settings(max_examples=60)
-@given(st.lists(weather, max_size=40), st.lists(weather, max_size=40), st.integers(1, 300), st.data())
+@given(days(40, "ok"), days(40, "ok"), st.integers(1, 300), st.data())
 def test_every_card_once_in_order_whatever_the_line_does(
     inbound: list[str], outbound: list[str], cut: int, data: st.DataObject
 ) -> None:
     wire, device = _wire(cut=cut, retries=3)
 
-    def spoiler(days: list[str]) -> Spoil:
-        def spoil(frame: bytes) -> list[bytes]:
-            match days.pop() if days else "ok":
-                case "lose":
-                    return []
-                case "crc":
-                    return [frame[:-1] + bytes((frame[-1] ^ 0x10,))]
-                case "noise":
-                    return [b"\x00F", frame]
-                case "twice":
-                    return [frame, frame]
-                case _:
-                    return [frame]
-
-        return spoil
-
-    wire.to_host = spoiler(inbound)
-    wire.to_device = spoiler(outbound)
+    wire.to_host = spoiling(inbound, b"\x00F")
+    wire.to_device = spoiling(outbound, b"\x00F")
     wire.open()
     done = 0
     for _ in range(20):
@@ -490,10 +472,7 @@ def test_every_card_once_in_order_whatever_the_line_does(
         wire.run(30)
         if wire.failed is not None:
             wire.open()
-    for _ in range(8):
-        wire.run(3000)
-        if wire.failed is not None:
-            wire.open()
+    persevere(wire, 8)
     assert _cards(wire) == DECK[:20]
     for reading in wire.of(CardSeen)[done:]:
         wire.acknowledge(reading)
