@@ -4,55 +4,33 @@ from collections.abc import Iterable
 
 import pytest
 
-from controller.core.inputs import Command, HandSeed, Input, Tick, What
-from controller.core.records import Record
+from controller.core.inputs import HandSeed
 from controller.core.table import Table
-from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, TagsSeen
-from tests.felt import WALL, setup, through_json
+from drivers.readings import DeviceLost, DeviceUp, TagsSeen
+from tests.felt import setup, through_json
+from tests.shoetable import ShoeTable
 from tests.unit.test_rfid_table import Rfid, _started
 
 MS = 1_000_000
 FUSE_MS = setup().timing.fuse_ms
 
 
-class Shoe:
-    """Two players at a shoe table, whose shoe may have to say a card again."""
+class Shoe(ShoeTable):
+    """Three players at a shoe table, whose shoe may have to say a card again."""
 
     def __init__(self) -> None:
-        self.table = Table(setup())
-        self.records: list[Record] = []
-        self.at = self.no = self.slid = 0
+        super().__init__(setup())
         self.feed(HandSeed(bytes(32)))
-        self.feed(Command("open", {"button": 2}, "s-01", "manager", "test"))
+        self.say("open", button=2)
         for seat in (1, 2, 3):
-            self.feed(Command("seat", {"seat": seat, "stack": 10_000}, "s-01", "manager", "test"))
+            self.say("seat", seat=seat, stack=10_000)
         self.key("HAND")
         for card in ("2c", "3c", "4c", "5c", "6c", "7c"):
             self.slide(card)
         self.key("CALL", "CALL", "CHECK")
 
-    def feed(self, what: What) -> None:
-        self.no += 1
-        self.records += self.table.feed(Input(self.no, self.at, WALL + self.at, what))
-
-    def run(self, ms: int) -> None:
-        end = self.at + ms * MS
-        while (due := self.table.deadline()) is not None and due <= end:
-            self.at = max(self.at, due)
-            self.feed(Tick())
-        self.at = end
-
-    def key(self, *keys: str) -> None:
-        for key in keys:
-            self.feed(KeyPressed("keys0", 0, key))
-            self.feed(KeyReleased("keys0", 0, key))
-            self.run(50)
-
-    def slide(self, *cards: str, late: bool = False) -> None:
-        for card in cards:
-            self.slid += 1
-            self.feed(CardSeen("shoe0", self.slid, "0", card, None, 100, self.slid, late))
-        self.run(100)
+    def slide(self, *cards: str, wait: int = 100, late: bool = False) -> None:
+        super().slide(*cards, wait=wait, late=late)
 
     def told(self, *types: str) -> list[tuple[str, int | None]]:
         return [(r.type, r.data.get("seat")) for r in self.records if r.type in types]

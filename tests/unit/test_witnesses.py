@@ -5,25 +5,23 @@ from typing import Any
 
 import pytest
 
-from controller.core.inputs import Command, HandSeed, Input, Tick
+from controller.core.inputs import HandSeed
 from controller.core.records import Record
 from controller.core.session import Session
 from controller.core.setup import DeviceInfo
 from controller.core.table import Table
 from drivers.readings import (
-    CardSeen,
     CardSighted,
     DeviceConflict,
     DeviceLost,
     DeviceUp,
-    KeyPressed,
-    KeyReleased,
     TagsSeen,
 )
 from tests.boxes import setup as boxes
 from tests.boxrigs import Rig, ShoeRig
-from tests.felt import DEVICES, WALL, setup
-from tests.unit.test_rfid_table import HOLES, MS, POLL, Rfid
+from tests.felt import DEVICES, setup
+from tests.shoetable import ShoeTable
+from tests.unit.test_rfid_table import HOLES, POLL, Rfid
 from tests.unit.test_ultimate_round import EXAMPLE_B
 
 REGIONS = {"1": "seat:1", "2": "seat:2", "3": "seat:3", "9": "board"}
@@ -346,41 +344,14 @@ def test_a_face_is_confirmed_when_nothing_more_can_come_of_it() -> None:
 # --- a table with a shoe ----------------------------------------------------------------------------------------
 
 
-class AtShoe:
+class AtShoe(ShoeTable):
     """A shoe table with a camera over the board and the seats, or over the mouth of the shoe."""
 
     def __init__(self, regions: dict[str, str], *, shoe: bool = True) -> None:
         own = [d for d in DEVICES if shoe or d.kind != "shoe"]
-        self.setup = setup(devices=(*own, DeviceInfo("cam0", "camera", regions, "camera")))
+        super().__init__(setup(devices=(*own, DeviceInfo("cam0", "camera", regions, "camera"))))
         self.region = {place: region for region, place in regions.items()}
-        self.table = Table(self.setup)
-        self.records: list[Record] = []
-        self.at = self.no = self.sequence = self.slid = 0
-
-    def feed(self, what: Any) -> None:
-        self.no += 1
-        self.records += self.table.feed(Input(self.no, self.at, WALL + self.at, what))
-
-    def run(self, ms: int) -> None:
-        end = self.at + ms * MS
-        while (due := self.table.deadline()) is not None and due <= end:
-            self.at = max(self.at, due)
-            self.feed(Tick())
-        self.at = end
-
-    def say(self, name: str, **args: Any) -> None:
-        self.feed(Command(name, args, "s-01", "chief_inspector", "test"))
-
-    def key(self, *keys: str) -> None:
-        for key in keys:
-            self.feed(KeyPressed("keys0", 0, key))
-            self.feed(KeyReleased("keys0", 0, key))
-            self.run(50)
-
-    def slide(self, card: str, wait: int = 300) -> None:
-        self.slid += 1
-        self.feed(CardSeen("shoe0", self.slid, "0", card, None, 100, self.slid))
-        self.run(wait)
+        self.sequence = 0
 
     def sight(self, number: int, card: str, place: str, wait: int = 600, *, standing: bool = False) -> None:
         self.sequence += 1
@@ -394,9 +365,6 @@ class AtShoe:
         for seat in (1, 2):
             self.say("seat", seat=seat, stack=10_000)
         self.key("HAND")
-
-    def all(self, kind: str) -> list[dict[str, Any]]:
-        return [record.data for record in self.records if record.type == kind]
 
 
 def test_at_a_shoe_table_a_camera_shows_hands_and_doubts_the_board() -> None:
