@@ -129,6 +129,8 @@ class TimingFile(Section):
     clear_ms: Milliseconds = 1500
     in_flight_ms: Milliseconds = 4_000
     change_ms: Milliseconds = 8_000
+    card_away_ms: Milliseconds = 45_000
+    board_away_ms: Milliseconds = 10_000
     payout_ms: Milliseconds = 8_000
     spoken_ms: Milliseconds = 30_000
     turned_ms: Milliseconds = 4_000

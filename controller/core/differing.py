@@ -70,16 +70,17 @@ def _counted(out: Out, incident: str, cards: int, fact: ShoeDiffers | ShoeAgrees
 
 
 def astray(out: Out, fact: CardsAstray) -> None:
-    """A seat's cards do not lie where they were dealt (I-14): no hand is tabled until a person has looked.
+    """Cards do not lie where they were dealt (I-14): no hand is tabled until a person has looked.
 
     The hand stays live: the cards go back to where they belong and the hand is shown again, or what was dealt stands.
     """
     hand = out.state.hand
-    seats = tuple(sorted({fact.seat, *fact.others}))
-    facts = {"seat": fact.seat, "others": list(fact.others), "dealt": 0 if hand is None else len(hand.own(fact.seat))}
+    seats = tuple(sorted({*fact.others} if fact.seat is None else {fact.seat, *fact.others}))
     kind = f"cards_{fact.what}"
-    if hand is None or any(i.kind == kind and _among(seats, i) for i in out.state.incidents.values()):
+    if hand is None or any(i.kind == kind and _among(fact.seat, seats, i) for i in out.state.incidents.values()):
         return
+    dealt = len(hand.board) if fact.seat is None else len(hand.own(fact.seat))
+    live = fact.what in ("missing", "exchanged", "switched")
     incidents.open_one(
         out,
         "I-14",
@@ -87,12 +88,13 @@ def astray(out: Out, fact: CardsAstray) -> None:
         kind,
         holds="hand",
         proposed="play_on",
-        alternatives=("as_read", "void"),
+        alternatives=("as_read", "void") if live else ("void",),
         seats=seats,
-        facts=facts,
+        facts={"seat": fact.seat, "others": list(fact.others), "dealt": dealt},
         evidence=fact.evidence,
     )
 
 
-def _among(seats: tuple[int, ...], incident: Incident) -> bool:
-    return set(seats) <= {incident.facts["seat"], *incident.facts["others"]}
+def _among(seat: int | None, seats: tuple[int, ...], incident: Incident) -> bool:
+    known = {incident.facts["seat"], *incident.facts["others"]}
+    return seat in known and set(seats) <= known

@@ -69,10 +69,11 @@ class StakePlaced:
 class CountsDiffer:
     """What an antenna sees and what it should see do not agree and do not come to agree (I-15, I-19, I-26).
 
-    ``what``: ``stake`` (chips on their way never arrived), ``payout`` (stacks after the push), ``cards``.
+    ``what``: ``stake`` (chips on their way never arrived), ``payout`` (stacks after the push), ``cards``, ``pot``
+    (chips of it lie on a stack before there is an award).
     """
 
-    what: Literal["stake", "payout", "cards"]
+    what: Literal["stake", "payout", "cards", "pot"]
     seat: int | None
     expected: int | None
     seen: int | None
@@ -172,11 +173,13 @@ class CardsAstray:
     """A seat's cards do not lie where they were dealt (I-14). Which cards they are is not told.
 
     ``what``: one or all of them are read nowhere (``missing``), they lie at another seat or another seat's lie there
-    (``exchanged``), or other cards of the deck lie there (``switched``). ``others`` are the other seats.
+    (``exchanged``), other cards of the deck lie there (``switched``), or they were given up and lie before a seat or on
+    the board again (``out_of_muck``). ``others`` are the other seats. ``off_board``: common cards are read nowhere, and
+    ``seat`` is ``None``.
     """
 
-    what: Literal["missing", "exchanged", "switched"]
-    seat: int
+    what: Literal["missing", "exchanged", "switched", "out_of_muck", "off_board"]
+    seat: int | None
     others: tuple[int, ...] = ()
     evidence: Sources = ()
     basis: Basis = "sensor"

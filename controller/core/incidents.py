@@ -245,20 +245,24 @@ def unclear_stake(out: Out, seat: int, facts: dict[str, Any], evidence: Sources)
 
 
 def counts_differ(out: Out, fact: CountsDiffer) -> None:
-    """Antennas and award do not come to agree (I-19): the push is looked at before the hand is closed."""
-    if any(i.kind == f"{fact.what}_differs" for i in out.state.incidents.values()):
+    """Antennas and books do not come to agree (I-19): the push is looked at before the hand is closed.
+
+    Chips of the pot on a stack are a push before there is an award: they go back, and the hand goes on.
+    """
+    kind = f"{fact.what}_differs"
+    if any(i.kind == kind for i in out.state.incidents.values()):
         return
-    facts = {"expected": fact.expected, "seen": fact.seen}
+    pushed = fact.what in ("payout", "pot")
     open_one(
         out,
-        "I-19" if fact.what == "payout" else "I-15",
-        "wrong_push" if fact.what == "payout" else f"{fact.what}_differs",
-        f"{fact.what}_differs",
+        "I-19" if pushed else "I-15",
+        "wrong_push" if pushed else kind,
+        kind,
         holds="hand",
         proposed="correct_push",
-        alternatives=("stands",),
+        alternatives=("stands",) if fact.what != "pot" else ("play_on", "void"),
         seats=() if fact.seat is None else (fact.seat,),
-        facts=facts,
+        facts={"expected": fact.expected, "seen": fact.seen},
         evidence=fact.evidence,
     )
 

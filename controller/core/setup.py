@@ -116,6 +116,8 @@ class Timing:
     clear_ms: int = 1500
     in_flight_ms: int = 4_000
     change_ms: int = 8_000
+    card_away_ms: int = 45_000
+    board_away_ms: int = 10_000
     payout_ms: int = 8_000
     spoken_ms: int = 30_000
     turned_ms: int = 4_000

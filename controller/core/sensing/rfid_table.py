@@ -21,6 +21,7 @@ from controller.core.sensing.bets import Bets
 from controller.core.sensing.cards import CARD_PLACES, Cards, ReadCards, is_card
 from controller.core.sensing.change import Changing
 from controller.core.sensing.closing import Closing, Tray
+from controller.core.sensing.gone import Gone
 from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.lying import Lying
 from controller.core.sensing.newcomers import Newcomers
@@ -69,6 +70,7 @@ class RfidTable:
         self._cards: Cards = made(setup, self._where, self._newest)
         self._turning = Turning(setup, self._where)
         self._lying = Lying(setup, self._where, self._cards, self._newest)
+        self._gone = Gone(setup, self._where, self._cards, self._newest)
         self.shoe = ShoeBeside.of(setup)
         self._newcomers = Newcomers(setup, self._cards, self.shoe)
         self._later: list[inorder.Told] = []
@@ -104,9 +106,9 @@ class RfidTable:
             case TagsSeen():
                 return self._inventory(reading, source, at, state)
             case DeviceLost(device=device):
-                self._gone(device)
+                self._lost(device)
             case DeviceFault(device=device, fault="reset" | "overflow"):
-                self._gone(device)
+                self._lost(device)
             case DeviceConflict():
                 self._dispute(reading)
             case DeviceCleared(device=device, fault="conflict"):
@@ -161,7 +163,7 @@ class RfidTable:
         self._disputed.setdefault(conflict.device, set()).update(places)
         self._forget(places)
 
-    def _gone(self, device: str) -> None:
+    def _lost(self, device: str) -> None:
         if device in self._keys:
             self._keys[device].lost()
         self._forget({place for (name, _), place in self._watched.items() if name == device})
@@ -186,6 +188,7 @@ class RfidTable:
         facts += self._turning.read(at, state.hand, self._newest)
         facts += self.shoe.tick(at, state) if self.shoe is not None else []
         facts += self._lapse(at)
+        facts += self._gone.tick(at, state)
         facts += self._closing.tick(at, state, self.sighted)
         facts += self._tray.tick(at)
         return facts
@@ -203,7 +206,7 @@ class RfidTable:
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
         times += [self._where.deadline(), self._turning.deadline(), self._tray.deadline(), self._lying.deadline()]
         times += [*self._bets.deadlines(), self._again, self._unheard.due, self._change.deadline()]
-        times += [self._closing.deadline()]
+        times += [self._closing.deadline(), self._gone.deadline()]
         times += [self.shoe.deadline() if self.shoe is not None else None]
         times += self._spoken.deadlines(self._early)
         return min((t for t in times if t is not None), default=None)
@@ -211,6 +214,7 @@ class RfidTable:
     # --- cards -----------------------------------------------------------------------------------------------
 
     def _moved(self, move: Move, at: int, state: State) -> None:
+        self._gone.moved(move)
         if is_card(self._setup, move.tag):
             self._lying.moved(move)
             self._newcomers.moved(move, at, state, self._later)
