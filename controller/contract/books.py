@@ -109,8 +109,8 @@ CASH |= {
         # Ours: what the tray's antenna read at that moment, as (value, count).
         "tray": known(many(some(COUNT, 2))),
     },
-    "slip.completed": _SLIP | {"signatures": some(PERSON, 2)},
-    "slip.cancelled": _SLIP | {"reason": TEXT},
+    "slip.completed": _SLIP | {"signatures": some(PERSON, 2), "requester?": PERSON},
+    "slip.cancelled": _SLIP | {"reason": TEXT, "signatures": many(PERSON), "requester?": PERSON},
     "drop.collected": _BOX,
     "rake.collected": _BOX,
     "tips.collected": _BOX,

@@ -203,8 +203,10 @@ def _device_lost(state: State, record: Record) -> None:
     device = record.data["device"]
     state.devices.setdefault(device, "")
     state.lost.add(device)
-    if state.hand is not None and record.data["kind"] in ("shoe", "keypad"):
-        state.hand.degraded = True  # what follows until it is back rests on less evidence (I-33)
+    kind, role = record.data["kind"], record.data["role"]
+    play = state.play
+    if play is not None and (kind in ("shoe", "keypad") or (kind == "reader" and role != ["tray"])):
+        play.degraded = True  # what follows until it is back rests on less evidence (I-33)
 
 
 def _tray_counted(state: State, record: Record) -> None:

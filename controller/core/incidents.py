@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
 from controller.core.out import Out, cite
+from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand
 
 Severity = Literal["low", "high", "stop"]
@@ -46,7 +47,7 @@ def open_one(
         "seats": list(seats),
         "kind": kind,
         "facts": facts or {},
-        "proposed": {"ruling": proposed, "effects": []},
+        "proposed": {"ruling": proposed, "effects": _effects(hand, proposed)},
         "alternatives": list(alternatives),
         "signatures_needed": 1,
         "who_may_rule": list(out.setup.profile.may_rule),
@@ -61,6 +62,14 @@ def open_one(
         out.emit("play", "incident.opened", name, data, secret=secret)
     out.hold(name)
     return name
+
+
+def _effects(hand: Hand | Coup | None, proposed: str) -> list[dict[str, int]]:
+    """What the proposal gives to whom: every stake goes back where the hand is given up (CM-12)."""
+    if not isinstance(hand, Hand) or proposed not in ("void", "redeal"):
+        return []
+    staked = [(seat, hand.staked(seat)) for seat in hand.order]
+    return [{"seat": seat, "amount": amount} for seat, amount in staked if amount]
 
 
 def open_silently(

@@ -87,6 +87,12 @@ class Out:
         assert made is not None
         return made
 
+    def next_hand(self) -> str:
+        """The name of the next hand, if it begins on this gaming day."""
+        state, day = self.state, self.day()
+        number = state.hands_today + 1 if day == state.day else 1
+        return f"{self.setup.table}-{day.replace('-', '')}-{number:04d}"
+
     def coming(self) -> Coming:
         """The name of the round to come: what is staked before an Ultimate deal carries it."""
         state, day = self.state, self.day()
@@ -122,9 +128,15 @@ class Out:
         assert hand is not None
         t_ms = self.t_ms(hand.id, hand.t_ms)
         full: Data = {"hand": hand.id, "n": hand.n, "t_ms": t_ms, **data, "basis": basis}
+        if state.lost and self._degraded():
+            full["degraded"] = True
         if evidence:
             full["evidence"] = cite(evidence)
         return self._put(Record("play", kind, hand.id, full, secret, hand.day, state.session))
+
+    def _degraded(self) -> bool:
+        """Whether a device is missing that should see what happens in the hand (I-33)."""
+        return any(one.name in self.state.lost and self.setup.needs(one) for one in self.setup.devices)
 
     # --- breaches --------------------------------------------------------------------------------------------
 

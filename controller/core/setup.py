@@ -179,6 +179,13 @@ class Setup:
             if device.kind in ("reader", "shoe", "camera")
         }
 
+    def needs(self, device: DeviceInfo) -> bool:
+        """Whether the table cannot be followed without this device (I-33): the tray alone may be counted later."""
+        if device.kind == "camera":  # a second witness, unless nothing else sees cards come there
+            return not {"board", "shoe"}.isdisjoint(self.seen_by_cameras_alone & set(device.places.values()))
+        antennas = self.kind == "rfid" and any(place != "tray" for place in device.places.values())
+        return device.kind in ("shoe", "keypad") or antennas
+
     @property
     def watched_by_readers(self) -> dict[tuple[str, str], str]:
         """The place of each channel, by device and channel, of all devices but cameras."""

@@ -7,12 +7,9 @@ from controller.core.facts import Evidence, TrayCounted
 from controller.core.inputs import Notice
 from controller.core.out import Out, cite
 from controller.core.rules.ultimate.state import Coup
-from controller.core.setup import DeviceInfo
 from controller.core.state import Hand
 from drivers.readings import DeviceCleared, DeviceFault, DeviceLost, DeviceUp
 
-NEEDED = ("shoe", "keypad")
-"""Kinds of device without which no new hand may begin at a shoe table (I-33)."""
 OPS = (
     "daemon.started",
     "daemon.stopped",
@@ -26,14 +23,16 @@ OPS = (
 )
 
 
-def device(out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleared) -> None:
-    """A device came, went, is in trouble, or has recovered."""
+def device(
+    out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleared, lasted_ms: int | None = None
+) -> None:
+    """A device came, went, is in trouble, or has recovered; ``lasted_ms``: how long what is over now has lasted."""
     info = next((d for d in out.setup.devices if d.name == reading.device), None)
     data: dict[str, Any] = {"device": reading.device, "role": sorted(info.places.values()) if info else []}
     data["kind"] = info.kind if info else ""
     if out.state.play is not None:
         data["hand_open"] = out.state.play.id
-    data |= {"basis": "sensor"}
+    data |= {"basis": "sensor"} | ({} if lasted_ms is None else {"since_ms": lasted_ms})
     match reading:
         case DeviceUp():
             data |= {"model": reading.model, "serial": reading.serial, "firmware": reading.firmware}
@@ -43,7 +42,7 @@ def device(out: Out, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleare
         case DeviceLost():
             data |= {"cause": reading.cause, "path": reading.path, "attempt": reading.attempt}
             out.emit("ops", "device.lost", reading.device, data)
-            if info is not None and _needed(out, info):
+            if info is not None and out.setup.needs(info):
                 incidents.device_lost(out, reading.device, reading.cause)
         case DeviceFault():
             data |= {"cause": reading.fault, "detail": reading.detail, "counts": dict(reading.counts)}
@@ -62,14 +61,6 @@ def flood(out: Out, device: str, ignored: int | None = None) -> None:
         out.emit("ops", "device.fault", device, data | {"detail": detail, "counts": {}})
     else:
         out.emit("ops", "device.cleared", device, data | {"ignored": ignored})
-
-
-def _needed(out: Out, info: DeviceInfo) -> bool:
-    """Whether the table cannot be followed without this device: the tray alone may be counted later."""
-    if info.kind == "camera":  # a second witness, unless nothing else sees cards come there
-        return not {"board", "shoe"}.isdisjoint(out.setup.seen_by_cameras_alone & set(info.places.values()))
-    antennas = out.setup.kind == "rfid" and any(place != "tray" for place in info.places.values())
-    return info.kind in NEEDED or antennas
 
 
 def doubtful(out: Out, source: Evidence, why: str, card: str | None) -> None:
@@ -110,7 +101,7 @@ def notice(out: Out, what: Notice) -> None:
     data = dict(what.data)
     if what.kind == "recovery.completed" and data.get("cause") != "suspended" and (asked := incidents.resume(out)):
         data["incident"] = asked
-    if what.kind == "daemon.started" and out.state.play is not None:
+    if what.kind in ("daemon.started", "daemon.stopped") and out.state.play is not None:
         data["open_hand"] = out.state.play.id
     out.emit("ops", what.kind, out.setup.table, data | {"basis": "derived"})
 

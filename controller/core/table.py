@@ -77,6 +77,8 @@ class Table:
         self._chips = Oddities(setup)
         self.recovery: recovering.Recovery | None = None
         """While the antennas read anew after a restart."""
+        self._troubles: dict[tuple[str, str], int] = {}
+        """Since when a device is lost (``""``) or has a fault."""
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -201,10 +203,25 @@ class Table:
         elif isinstance(reading, DeviceLost):
             self._up.discard(reading.device)
         if isinstance(reading, DeviceUp | DeviceLost | DeviceFault | DeviceCleared):
-            system.device(self.session.out, reading)
+            system.device(self.session.out, reading, self._lasted(reading, at))
         elif isinstance(reading, DeviceConflict):
             conflict(self.session.out, reading)
             self._doubled(reading, "one_reader")
+
+    def _lasted(self, reading: DeviceUp | DeviceLost | DeviceFault | DeviceCleared, at: int) -> int | None:
+        """How long what ends now has lasted, in ms; ``None`` for what begins, or began before a restart."""
+        match reading:
+            case DeviceLost(device=device):
+                self._troubles.setdefault((device, ""), at)
+            case DeviceFault(device=device, fault=fault):
+                self._troubles.setdefault((device, fault), at)
+            case DeviceUp(device=device):
+                began = self._troubles.pop((device, ""), None)
+                return None if began is None else (at - began) // MS
+            case DeviceCleared(device=device, fault=fault):
+                began = self._troubles.pop((device, fault), None)
+                return None if began is None else (at - began) // MS
+        return None
 
     def _contradicted(self, news: DeviceConflict | DeviceCleared, at: int) -> None:
         """Two devices have the same tag, or have it no longer: what they watch is not believed meanwhile."""

@@ -514,3 +514,26 @@ def test_a_hand_of_a_session_that_has_ended_is_adjusted_between_tray_and_boxes_o
     with pytest.raises(BadCommand, match="name a hand of this table"):
         of_before(felt, "t99-20261130-0001", amount=5, **{"from": "tips", "to": "tray"})
     fits(felt)
+
+
+def test_a_slip_says_who_asked_for_it_to_its_end() -> None:
+    felt = a_table()
+    felt.by("s-2", "inspector", "fill", lines=lines(d1=5))
+    felt.by("s-1", "dealer", "slip", do="complete", **{"with": "s-3"})
+    felt.by("s-3", "chief_inspector", "credit", lines=lines(d1=5))
+    felt.by("s-2", "inspector", "slip", "a mistake", do="cancel")
+    assert felt.all("slip.completed")[0]["requester"] == {"staff": "s-2", "role": "inspector"}
+    assert felt.all("slip.cancelled")[0]["requester"] == {"staff": "s-3", "role": "chief_inspector"}
+    fits(felt)
+
+
+def test_settings_say_with_which_hand_they_begin() -> None:
+    felt = a_table()
+    felt.say("settings", limits={"small_blind": 2, "big_blind": 4}, displayed=True)
+    felt.deal()
+    assert felt.all("settings.changed")[0]["from_hand"] == felt.all("hand.started")[0]["hand"]
+    felt.act("f", "f").done()
+    felt.say("settings", limits={"small_blind": 5, "big_blind": 10}, displayed=True)
+    felt.deal()
+    assert felt.all("settings.changed")[1]["from_hand"] == felt.all("hand.started")[1]["hand"]
+    fits(felt)

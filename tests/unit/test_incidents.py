@@ -19,7 +19,17 @@ from controller.core.facts import (
 )
 from controller.core.inputs import Command, HandSeed, Input, Tick
 from controller.core.table import Table
-from drivers.readings import CardSeen, DeviceLost, DeviceUp, KeyPressed, KeyReleased, Reading, TagsSeen
+from drivers.readings import (
+    CardSeen,
+    DeviceCleared,
+    DeviceFault,
+    DeviceLost,
+    DeviceUp,
+    KeyPressed,
+    KeyReleased,
+    Reading,
+    TagsSeen,
+)
 from tests.felt import HR, RS, SECOND, WALL, Felt, setup
 
 
@@ -333,3 +343,38 @@ def test_an_amount_beyond_stack_and_pot_names_the_rule_of_the_bound_it_gives() -
     assert breach["rules"][0] == "RS-7.12"
     plain = Felt().open([10_000] * 3).deal().refused("r100000")
     assert plain["rules"][0] == "RS-7.10"
+
+
+def test_events_say_that_a_device_is_away_and_for_how_long() -> None:
+    desk = Desk()
+    desk.open()
+    desk.feed(KeyPressed("keys0", 1, "HAND"))
+
+    def pressed(number: int) -> list[bool]:
+        desk.no, desk.at = desk.no + 1, desk.at + SECOND
+        made = desk.table.feed(Input(desk.no, desk.at, WALL + desk.at, KeyPressed("keys0", number, "FOLD")))
+        return ["degraded" in record.data for record in made if record.hand]
+
+    def lasted(what: object) -> int | None:
+        desk.feed(what)
+        told = [record for record in desk.table.session.out.records if record.type in ("device.up", "device.cleared")]
+        lasted: int | None = told[0].data.get("since_ms")
+        return lasted
+
+    assert not any(pressed(2))
+    desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    assert all(pressed(3))
+    assert lasted(DeviceUp("shoe0", 0, "shoe", "felt-shoe", "A1", "1", "usb", 2)) == 2000
+    assert not any(pressed(4))
+    desk.feed(DeviceFault("shoe0", 0, "jam"))
+    assert lasted(DeviceCleared("shoe0", 0, "jam")) == 1000
+    assert lasted(DeviceCleared("shoe0", 0, "jam")) is None, "nobody knows when it began"
+
+
+def test_a_proposal_to_give_a_hand_up_says_what_goes_back_to_whom() -> None:
+    felt = Felt().open([5000, 5000, 5000]).deal().act("c", "f")
+    felt.do(Called("void"))
+    proposed, stakes = felt.all("incident.opened")[0]["proposed"], ((1, 50), (2, 100), (3, 100))
+    assert proposed == {"ruling": "void", "effects": [{"seat": seat, "amount": amount} for seat, amount in stakes]}
+    felt.say("rule", incident="I-37")
+    assert felt.all("hand.voided")[0]["returned"] == proposed["effects"]

@@ -1,6 +1,7 @@
 """What each record makes of the money. Called from ``controller.core.evolve`` alone, after its own changes."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ def _others_moved(state: "State") -> None:
     """Chips of unknown denominations came or went: what the antenna read before is no yardstick any more."""
     cash = state.cash
     for name, slip in cash.open.items():
-        cash.open[name] = Slip(slip.id, slip.number, slip.kind, slip.lines, slip.total, None)
+        cash.open[name] = replace(slip, tray=None)
 
 
 def _bought(state: "State", record: Record) -> None:
@@ -108,7 +109,8 @@ def _requested(state: "State", record: Record) -> None:
     lines = tuple((line["denomination"], line["count"]) for line in data["lines"])
     tray = None if data["tray"] is None else tuple((value, count) for value, count in data["tray"])
     cash.slips = data["number"]
-    cash.open[data["slip"]] = Slip(data["slip"], data["number"], data["kind"], lines, data["total"], tray)
+    who = data["requester"]["staff"], data["requester"]["role"]
+    cash.open[data["slip"]] = Slip(data["slip"], data["number"], data["kind"], lines, data["total"], tray, who)
 
 
 def _completed(state: "State", record: Record) -> None:

@@ -64,7 +64,11 @@ def slip(out: Out, command: Command) -> None:
         if not command.reason:
             raise BadCommand("reason", "", "say in a few words why: a slip is cancelled with its reason")
         words.cash(
-            out, "slip.cancelled", [person(command)], _data(out, one) | {"reason": command.reason}, subject=one.id
+            out,
+            "slip.cancelled",
+            [person(command)],
+            _data(out, one) | {"reason": command.reason, "signatures": []},
+            subject=one.id,
         )
         return
     by = words.second(out, command)
@@ -92,7 +96,9 @@ def _find(out: Out, command: Command) -> Slip:
 
 def _data(out: Out, one: Slip) -> Data:
     data: Data = {"slip": one.id, "number": one.number, "kind": one.kind}
-    return data | {"lines": words.as_lines(out, one.lines), "total": one.total}
+    staff, role = one.requester
+    asked = {"requester": {"staff": staff, "role": role}} if staff else {}
+    return data | {"lines": words.as_lines(out, one.lines), "total": one.total} | asked
 
 
 def _compare(out: Out, one: Slip, by: list[dict[str, str]]) -> None:

@@ -21,6 +21,8 @@ class Slip:
     total: int
     tray: Counts | None
     """What the tray's antenna read when it was asked for; ``None``: nothing, or other chips have moved since."""
+    requester: tuple[str, str] = ("", "")
+    """Who asked for it: person and role."""
 
 
 @dataclass(slots=True)

@@ -101,5 +101,5 @@ def _may_change(out: Out, command: Command) -> bool:
 
 def _change(out: Out, command: Command, old: Data, new: Data, lapses: list[str], day: str | None = None) -> None:
     data: Data = {"old": old, "new": new, "reason": command.reason, "by": person(command), "lapses": lapses}
-    data["at"] = meters.utc(out.wall)
+    data |= {"at": meters.utc(out.wall), "from_hand": out.next_hand()}
     out.emit("play", "settings.changed", out.setup.table, data | {"basis": "attested"}, day=day)
