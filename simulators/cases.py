@@ -15,7 +15,7 @@ from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
-from simulators import artefacts, faulted, playing
+from simulators import artefacts, faulted, playing, sealed
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.faulted import Faults
 from simulators.layout import Closed, Kind
@@ -26,6 +26,7 @@ from simulators.scripts import phh, scenario
 from simulators.scripts.acts import Act, Script, SystemAct
 from simulators.scripts.by_tags import by_tags
 from simulators.scripts.by_word import ByWord, named_in
+from simulators.scripts.scenario import Scenario
 from simulators.scripts.variants import Pick
 from simulators.seen import Seen
 from simulators.through.facts import FactsStage
@@ -243,6 +244,19 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
             kills = script.killed and ask.through == "wires"
             late = ask.rig[0].most_late_ms if ask.rig else None
             playing.ScenarioRun(script, plan, stage, kills=kills, through=ask.through, most_late_ms=late).play(case)
+            seen = list(stage.seen)
+        if script.final.sealed and ask.through == "virtual" and journal is None:
+            _play_twin(script, plan, ask, seen, case)
+
+
+def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], case: Case) -> None:
+    """The same acts with other closed cards: nothing that leaves the process may differ for it."""
+    other, apart = sealed.twin(script, seen), Case(case.name, "passed")
+    with _stage(plan, ask, None, None, 1, killed=script.killed) as stage:
+        playing.ScenarioRun(other, plan, stage).play(apart)
+        found = [f"final.sealed: {line}" for line in sealed.differences(seen, stage.seen)]
+    case.lines += found
+    case.leaked += len(found)
 
 
 def _on_disk(act: Act) -> bool:

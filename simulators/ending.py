@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simulators.judge import MS, Performed, leaks
+from simulators.judge import MS, Performed
 from simulators.scripts.expectations import Final, Latency
 from simulators.scripts.matching import differences
 from simulators.scripts.sequence import Step
@@ -27,7 +27,7 @@ def final(events: Sequence[Seen], wanted: Final) -> list[str]:
         found.append(f"final.state: {state(events)}, expected {wanted.state}")
     if wanted.meters:
         found += [f"final.meters: {line}" for line in differences(wanted.meters, meters(events))]
-    return found + [f"final.sealed: {line}" for line in leaks(events, wanted.sealed)]
+    return found
 
 
 def _results(played: Sequence[HandSeen], wanted: Final) -> Iterator[str]:

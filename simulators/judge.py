@@ -128,22 +128,5 @@ def _never(events: Sequence[Seen], steps: Mapping[str, Performed], never: Never)
         yield f"line {never.line}: must never be seen, and was: {never.event} {_short(never.match)}"
 
 
-def leaks(events: Iterable[Seen], sealed: Iterable[str]) -> list[str]:
-    """Events that show a sealed card, by structure: every string of the event that is a card."""
-    cards = set(sealed)
-    return [f"{event.type} shows {card}" for event in events for card in sorted(cards & set(_strings(event.data)))]
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _strings(item)
-
-
 def _short(match: Mapping[str, Any]) -> str:
     return json.dumps(match, ensure_ascii=False) if match else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from controller.core.rules.breaches import ids
 from controller.core.rules.profile import Profile
-from simulators import ending, golden, invariants, judge, verdict
+from simulators import ending, golden, invariants, judge, sealed, verdict
 from simulators.dealer import Dealer, keys_of
 from simulators.dealer_rfid import keys_at
 from simulators.errors import ProductFailure, RigError
@@ -38,7 +38,7 @@ from simulators.scripts.scenario import Scenario
 from simulators.scripts.sequence import Step, When, groups
 from simulators.seen import Seen, hand_seen, hands
 from simulators.through.moments import Then, together
-from simulators.through.stage import Stage
+from simulators.through.stage import Captured, Stage
 from simulators.verdict import Case
 
 ANSWER_MS = 20_000
@@ -189,8 +189,8 @@ class ScenarioRun:
         seen = stage.seen
         changed += always(stage) if scenario.close else invariants.after_final(seen)
         verdict.count(case, seen)
-        final = ending.final(seen, scenario.final) + self._counted() + self._slow(case)
-        leaked = [line for line in final if line.startswith("final.sealed")]
+        leaked = self._leaked()
+        final = [*ending.final(seen, scenario.final), *self._counted(), *self._slow(case), *leaked]
         unexpected = invariants.unexpected(seen, scenario.expects, scenario.tolerated)
         holds = sum(line.startswith("unexpected incident.opened") for line in unexpected)
         case.table, case.faulted = self.plan.kind, _faulted(scenario)
@@ -216,6 +216,16 @@ class ScenarioRun:
             replace(e, count=e.count + extra) if e.event == "recovery.completed" and e.count is not None else e
             for e in self.scenario.expects
         ]
+
+    def _leaked(self) -> list[str]:
+        """Where a scenario seals cards: what of them is in events, and in what its daemon has left."""
+        cards, stage = self.scenario.final.sealed, self.stage
+        if not cards:
+            return []
+        found = sealed.told(stage.seen, cards, self.plan.deck)
+        if isinstance(stage, Captured):
+            found += sealed.left(stage.capture.parent, cards, self.plan.deck)
+        return [f"final.sealed: {line}" for line in found]
 
     def _slow(self, case: Case) -> list[str]:
         found = []

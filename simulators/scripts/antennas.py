@@ -74,8 +74,8 @@ class AntennaFelt(Felt):
         return [Sweep()] if spots else []
 
     def move(self, section: Section, source: str, target: str, counts: Mapping[int, int]) -> None:
-        """Count chips from place to place. Raises ``ScriptError`` where they are not there."""
-        known = source in self.chips or source.startswith(("bet:", "pot"))
+        """Count chips from place to place. Raises ``ScriptError`` where they are not there; the tray the rig counts."""
+        known = source != "tray" and (source in self.chips or source.startswith(("bet:", "pot")))
         has = self.chips.setdefault(source, Counter())
         if known and any(has[value] < count for value, count in counts.items()):
             raise section.wrong("chips", dict(counts), f"{source} has {dict(+has)} at this moment")

@@ -14,7 +14,7 @@ from simulators.errors import RigError, ScriptError
 from simulators.rehearse import Ask, Found, play
 from simulators.relays import Relays, channels, frame
 from simulators.scripts import scenario
-from simulators.scripts.acts import DeviceAct, Pause, Power, SystemAct
+from simulators.scripts.acts import DeviceAct, Power, SystemAct
 from simulators.through.rigged import Bench, RigStage
 from simulators.through.stage import NotRunnable, without_switches
 from simulators.through.wires import WiresStage
@@ -114,12 +114,12 @@ def test_a_rig_switches_by_its_relays_and_only_what_hangs_on_them(
     relays = Relays(rig.board, rig.power)
     monkeypatch.setattr(stage, "_bench", Bench(nothing, nothing, relays), raising=False)
     heard(ours)
-    stage.perform(Power("shoe0", on=False))
+    stage.moment(Power("shoe0", on=False))
     assert heard(ours) == frame(3, closed=False)
     with pytest.raises(NotRunnable, match="no relay for it"):
-        stage.perform(Power("dut", on=False))
+        stage.moment(Power("dut", on=False))
     passed: list[Any] = []
-    monkeypatch.setattr(WiresStage, "perform", lambda _stage, act: passed.append(act))
-    stage.perform(Pause(1))
-    assert passed == [Pause(1)]
+    monkeypatch.setattr(WiresStage, "moment", lambda _stage, what: passed.append(what))
+    stage.moment(SystemAct("daemon.kill"))
+    assert passed == [SystemAct("daemon.kill")]
     relays.close()
