@@ -16,6 +16,7 @@ from controller.contract.checkpoint import Head
 from controller.contract.integrity import digest
 from controller.core.records import Record
 
+_Row = tuple[int, str, str, bytes, bytes]
 _KEEP = "INSERT INTO image (row, form, heads, body, mac) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -63,20 +64,37 @@ def keep(
 
 def newest(connection: sqlite3.Connection, secret: bytes, form: str) -> Image | None:
     """The image of a file, or ``None`` where there is none that this program reads and the rows lead to."""
+    found = _kept(connection)
+    if found is None or found[1] != form or not _stands(connection, secret, found):
+        return None
+    return Image(found[0], json.loads(found[3]))
+
+
+def changed(connection: sqlite3.Connection, secret: bytes) -> int | None:
+    """The row of an image that the rows do not lead to, or that another key made; ``None`` where all is well."""
+    found = _kept(connection)
+    return None if found is None or _stands(connection, secret, found) else found[0]
+
+
+def _kept(connection: sqlite3.Connection) -> _Row | None:
     if not connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'image'").fetchone():
         return None  # an archived file from before there were images
-    found = connection.execute("SELECT row, form, heads, body, mac FROM image ORDER BY row DESC LIMIT 1").fetchone()
-    if found is None or found[1] != form:
-        return None
-    row, _, ends, body, mac = found
+    found: _Row | None = connection.execute(
+        "SELECT row, form, heads, body, mac FROM image ORDER BY row DESC LIMIT 1"
+    ).fetchone()
+    return found
+
+
+def _stands(connection: sqlite3.Connection, secret: bytes, found: _Row) -> bool:
+    row, form, ends, body, mac = found
     if not hmac.compare_digest(mac, _mac(secret, row, form, ends, body)):
-        return None
+        return False
     for stream, head in json.loads(ends).items():
         at = (stream, int(head["sequence"]))
         stands = connection.execute("SELECT body FROM row WHERE stream = ? AND sequence = ?", at).fetchone()
         if stands is None or digest(stands[0]) != head["sha256"]:
-            return None
-    return Image(row, json.loads(body))
+            return False
+    return True
 
 
 def _mac(secret: bytes, row: int, form: str, ends: str, body: bytes) -> bytes:

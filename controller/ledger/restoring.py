@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.contract.envelope import event_id
+from controller.contract.following import Fault
 from controller.core.records import Record, Stream
 from controller.ledger import database, files, images
 from controller.ledger.errors import LedgerDamaged
@@ -108,6 +109,13 @@ def beginning(
     if held is None:
         return images.Beginning(None, opened, rows(opening))
     return images.Beginning(held.image, opened, chain(held.records, rows(0)))
+
+
+def check_image(connection: sqlite3.Connection, secret: bytes) -> tuple[Fault, ...]:
+    """Whether the state that was kept is the one that the rows lead to; where not, nothing was built on it."""
+    row = images.changed(connection, secret)
+    what = "changed: the state that is kept beside the rows is not theirs, or the device has another key now"
+    return () if row is None else (Fault(row, "", 0, what),)
 
 
 def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str) -> images.Beginning | None:

@@ -258,7 +258,8 @@ class Ledger:
     def check_tail(self) -> tuple[Fault, ...]:
         """Check what no signature covers yet, and the last signature of each stream: bounded whatever the size."""
         heads: dict[str, Head] = {stream: self.head(stream) for stream in STREAMS}
-        return tailcheck.check(self._connection, heads, self._signer.public if self._signer else None)
+        faults = tailcheck.check(self._connection, heads, self._signer.public if self._signer else None)
+        return (*faults, *restoring.check_image(self._connection, images.key(self._device, self.id)))
 
     def close(self) -> None:
         """Close the file and give up the lock."""

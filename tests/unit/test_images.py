@@ -66,6 +66,7 @@ def test_another_program_reads_the_records(desk: Desk) -> None:
     with desk.open() as ledger:
         found = ledger.beginning("another program")
         assert found.image is None
+        assert ledger.check_tail() == ()
         assert types(found) == ["table.opened", "seat.taken", "seat.left"]
 
 
@@ -96,6 +97,7 @@ def test_a_state_that_the_rows_do_not_lead_to_is_not_believed(desk: Desk, what: 
         connection.execute(CHANGES[what])
         connection.commit()
     with desk.open() as ledger:
+        assert [fault for fault in ledger.check_tail() if "kept beside the rows" in fault.what]
         found = ledger.beginning(FORM)
         assert found.image is None
         assert types(found) == ["table.opened", "seat.taken", "seat.left"]
