@@ -4,9 +4,9 @@ Nothing is parsed again that could be compared byte by byte, and nothing is ever
 that gives way to its original.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,50 +72,3 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Give it back."""
-
-
-TABLES = """
-create table if not exists event (
-  source text not null, ledger text not null, sequence char(16) not null, row_no char(16) not null, type text not null,
-  gamingday text, session text, subject text, happened text not null, received text not null, test {bool} not null,
-  payload {bytes} not null, primary key (source, ledger, sequence));
-create index if not exists event_subject on event (subject);
-create index if not exists event_day on event (gamingday, type);
-create index if not exists event_row on event (ledger, row_no);
-create index if not exists event_withheld on event (ledger, source, sequence) where type = 'record.withheld';
-create table if not exists pin (
-  site_table text not null, test {bool} not null, public_key {bytes} not null,
-  primary key (site_table, test, public_key))
-"""
-NO_STORE = "holds no store of feltoffice: check its name, or begin one with feltoffice enrol"
-COLUMNS = "source, ledger, sequence, row_no, type, gamingday, session, subject, happened, test, payload"
-GAPS = (
-    "select before, sequence from (select sequence, lag(sequence) over (order by sequence) as before from event "
-    "where source = {0} and ledger = {0}) as steps "
-    "where cast(sequence as bigint) <> coalesce(cast(before as bigint), 0) + 1 order by sequence"
-)
-
-
-def gap_ranges(steps: Iterable[tuple[str | None, str]]) -> list[tuple[int, int]]:
-    """Where the sequence jumps, as ranges of what is missing."""
-    return [(int(before or 0) + 1, int(sequence) - 1) for before, sequence in steps]
-
-
-def from_row(row: Sequence[Any]) -> Event:
-    """The event of the columns in the order of ``COLUMNS``."""
-    return Event(*(*row[:9], bool(row[9]), bytes(row[10])))
-
-
-def values(event: Event) -> tuple[object, ...]:
-    """The columns of an event in the order of ``COLUMNS``."""
-    return (
-        *event.key,
-        event.row,
-        event.type,
-        event.day,
-        event.session,
-        event.subject,
-        event.happened,
-        event.test,
-        event.payload,
-    )
