@@ -67,7 +67,9 @@ def _listed(element: Element, properties: Mapping[str, str]) -> None:
         SubElement(listed, "property", name=name, value=_xml(value))
 
 
-def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
+def report(
+    cases: Sequence[Case], path: Path, about: Mapping[str, str], budgets: Sequence[Mapping[str, Any]] = ()
+) -> None:
     """Write everything as one JSON document, with what was covered by the events really seen."""
     struck = {case.fault for case in cases if case.fault}
     document: dict[str, Any] = {
@@ -76,6 +78,8 @@ def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
         "cases": [case.as_json() | _performed(case) | {"again": case.command} for case in cases],
         "coverage": coverage.as_json(cases),
     }
+    if budgets:
+        document["budgets"] = list(budgets)
     if struck:
         document["faults"] = faulted.as_json(cases)
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
@@ -83,7 +87,13 @@ def report(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
 
 def _performed(case: Case) -> dict[str, Any]:
     """Steps and expectations of a scenario; a recorded hand has none."""
-    return {"steps": case.steps, "expectations": case.met, "answers_ms": case.answers_ms} if case.steps else {}
+    if not case.steps:
+        return {}
+    drawn: dict[str, list[dict[str, int]]] = {}
+    for step, name, ms in case.drawn:
+        drawn.setdefault(step, []).append({name: ms})
+    steps = [{**one, "drawn": drawn[one["step"]]} if one["step"] in drawn else one for one in case.steps]
+    return {"steps": steps, "expectations": case.met, "answers_ms": case.answers_ms}
 
 
 def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None, bundles: Path) -> Path:
@@ -99,7 +109,7 @@ def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None
         assert stage is not None
         for file in stage.glob(pattern):
             shutil.copy(file, folder / file.name)
-    (folder / "case.json").write_text(json.dumps(case.as_json(), indent=1) + "\n", encoding="utf-8")
+    (folder / "case.json").write_text(json.dumps(case.as_json() | _performed(case), indent=1) + "\n", encoding="utf-8")
     again = case.command
     if script.suffix == ".phh":
         # A recorded hand is one file; a scenario may name others, so it is played where it stands.

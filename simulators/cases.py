@@ -108,7 +108,7 @@ def _cases(one: Found, table: Kind | None) -> list[Found]:
 
 def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
     """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
-    case = Case(one.name, "passed")
+    case = Case(f"{one.name}[{ask.rig[0].name}]" if ask.rig else one.name, "passed")
     case.command = _again(one, ask)
     began = time.monotonic()
     try:
@@ -137,7 +137,8 @@ def _again(one: Found, ask: Ask) -> str:
     reads += f" --faults {ask.faults}" if ask.faults else ""
     more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
     more += f" --speed {ask.speed}" if ask.speed else ""
-    how = f"--through {ask.through}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
+    where = f"--rig {shlex.quote(str(ask.rig[0].file.absolute()))}" if ask.rig else f"--through {ask.through}"
+    how = f"{where}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
     # What a recorded hand draws, its fault among it, hangs on its name: in a folder it is another one than alone.
     name = f" --as {shlex.quote(one.name)}" if one.path.suffix == ".phh" and one.name != one.path.stem else ""
     return f"feltsim rehearse {how}{name} {shlex.quote(str(one.path.absolute()))}"

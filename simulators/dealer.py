@@ -5,6 +5,7 @@ same script is the same evening again.
 """
 
 import random
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from simulators.scripts.sequence import Span
 
 KEY_HOLD = Span(40, 70, 140)
 KEY_GAP = Span(70, 120, 260)
+MOST_DRAWN = 10_000
+"""So many durations are kept until somebody asks for them."""
+Drawn = tuple[str, int]
+"""What a duration was drawn for, and how long it is in ms."""
 
 VERBS: Mapping[str, str] = {
     "fold": "FOLD",
@@ -88,10 +93,23 @@ class Dealer:
         self._unit = unit
         self.dice = random.Random(f"dealer/{seed}")
         self._pace = pace
+        self._drawn: deque[Drawn] = deque(maxlen=MOST_DRAWN)
 
     def pause(self, name: str = "gap_ms") -> int:
         """How long the dealer waits, in ms."""
-        return self._pace[name].draw(self.dice)
+        return self.draw(name, self._pace[name])
+
+    def draw(self, name: str, span: Span) -> int:
+        """A duration in ms, kept by its name."""
+        drawn = span.draw(self.dice)
+        self._drawn.append((name, drawn))
+        return drawn
+
+    def drawn(self) -> list[Drawn]:
+        """Every duration that was drawn since this was asked last."""
+        found = list(self._drawn)
+        self._drawn.clear()
+        return found
 
     def deeds(self, act: Act) -> Iterator[Timed]:
         """What the hands do for one act; nothing where the act is none of theirs."""
@@ -105,8 +123,8 @@ class Dealer:
 
     def _press(self, keys: tuple[str, ...], hold_ms: int | None) -> Iterator[Timed]:
         for number, key in enumerate(keys):
-            yield Timed(KEY_GAP.draw(self.dice) if number else 0, KeyDown(key))
-            yield Timed(KEY_HOLD.draw(self.dice) if hold_ms is None else hold_ms, KeyUp(key))
+            yield Timed(self.draw("key_gap_ms", KEY_GAP) if number else 0, KeyDown(key))
+            yield Timed(self.draw("key_hold_ms", KEY_HOLD) if hold_ms is None else hold_ms, KeyUp(key))
 
 
 def keys_of(act: Act, unit: int) -> tuple[str, ...]:

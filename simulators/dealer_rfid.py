@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from simulators.dealer import CardSlides, Dealer, KeyDown, KeyUp, Lay, Lift, Timed, Turn, keys_of
+from simulators.dealer import CardSlides, Dealer, Drawn, KeyDown, KeyUp, Lay, Lift, Timed, Turn, keys_of
 from simulators.errors import RigError
 from simulators.scripts.acts import (
     DECK,
@@ -75,6 +75,10 @@ class AntennaDealer:
     def pause(self, name: str = "gap_ms") -> int:
         """How long the dealer waits, in ms."""
         return self._hands.pause(name)
+
+    def drawn(self) -> list[Drawn]:
+        """Every duration that was drawn since this was asked last."""
+        return self._hands.drawn()
 
     def deeds(self, act: Act) -> Iterator[Timed]:
         """What hands do for one act, each deed after a pause. Tags that are read no more move unnoticed."""
@@ -151,7 +155,7 @@ class AntennaDealer:
         for place in [place for place in self.tokens.places if self._cards(place)]:
             cards = self._cards(place)
             self.tokens.lift(cards, place)
-            yield Timed(SWEEP_MS.draw(self.dice), Lift(place, tuple(cards)))
+            yield Timed(self._hands.draw("sweep_ms", SWEEP_MS), Lift(place, tuple(cards)))
 
     # ------------------------------------------------------------------ chips
 
@@ -173,8 +177,8 @@ class AntennaDealer:
             chips = self.tokens.at(place)
             if chips:
                 self._carry(chips, place, "pot")
-                yield Timed(SWEEP_MS.draw(self.dice), Lift(place, chips))
-                yield Timed(SWEEP_MS.draw(self.dice), Lay("pot", chips))
+                yield Timed(self._hands.draw("sweep_ms", SWEEP_MS), Lift(place, chips))
+                yield Timed(self._hands.draw("sweep_ms", SWEEP_MS), Lay("pot", chips))
 
     def _pay(self, source: str, target: str, amount: int) -> Iterator[Timed]:
         yield from self._change(source, amount)

@@ -8,8 +8,10 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from simulators.scripts import strict
 from simulators.scripts.strict import Section
@@ -34,6 +36,8 @@ class Night:
     shuffle_seed: str
     limits: dict[str, float]
     keys: dict[str, int]
+    rigs: tuple[Path, ...] = ()
+    """The files of the rigs on which all cases are played; none where the command says through what."""
 
 
 def read(path: Path) -> Night:
@@ -41,7 +45,7 @@ def read(path: Path) -> Night:
     top = strict.read(path)
     if top.take("schema", int) != 1:
         raise top.wrong("schema", top.data["schema"], "this rig reads schema 1")
-    top.texts("rigs")
+    rigs = tuple(_rig(top, name) for name in top.texts("rigs"))
     found: list[Path] = []
     for glob in top.texts("cases"):
         files = sorted(file for file in path.parent.glob(glob) if file.suffix in (".toml", ".phh") and file != path)
@@ -60,7 +64,20 @@ def read(path: Path) -> Night:
     limits |= _limits(faulted, ("silently_wrong", "held_that_need_not_be_pct"))
     faulted.done()
     top.done()
-    return Night(tuple(found), repeat, seed, limits, per_table)
+    return Night(tuple(found), repeat, _drawn(seed), limits, per_table, rigs)
+
+
+def _drawn(seed: str) -> str:
+    """``date``: another order every day, and the same again for who gives the day."""
+    return datetime.now(UTC).date().isoformat() if seed == "date" else seed
+
+
+def _rig(top: Section, name: str) -> Path:
+    """The file of a rig by its name, beside the night's. Raises ``ScriptError``."""
+    for file in (f"{name}.toml", f"{name}/rig.toml", f"rigs/{name}.toml", f"rigs/{name}/rig.toml", name):
+        if (path := top.path.parent / file).is_file():
+            return path
+    raise top.wrong("rigs", name, f"there is no {name}.toml and no {name}/rig.toml beside it or in rigs/")
 
 
 def _limits(section: Section, names: Sequence[str]) -> dict[str, float]:
@@ -77,7 +94,7 @@ def shuffled(night: Night, cases: int) -> list[int]:
 
 def over(night: Night, cases: Sequence[Case]) -> list[str]:
     """The budgets that were broken, a line each; flaky cases first."""
-    return [*flaky(cases), *_broken(night, [case for case in cases if case.outcome in ("passed", "failed")])]
+    return [*flaky(cases), *(str(budget) for budget in budgets(night, cases) if budget.broken)]
 
 
 def flaky(cases: Sequence[Case]) -> Iterator[str]:
@@ -90,30 +107,64 @@ def flaky(cases: Sequence[Case]) -> Iterator[str]:
             yield f"flaky: {name}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(seen.items()))
 
 
-def _broken(night: Night, played: Sequence[Case]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One budget: what was measured and what is allowed. ``detail`` says how the figure came about."""
+
+    name: str
+    value: float
+    limit: float
+    detail: str = ""
+
+    @property
+    def broken(self) -> bool:
+        """Whether more was spent than is allowed."""
+        return self.value > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value:g}, allowed are {self.limit:g}" + (f" ({self.detail})" if self.detail else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """For a report."""
+        return {"budget": self.name, "value": self.value, "limit": self.limit, "kept": not self.broken}
+
+
+def budgets(night: Night, cases: Sequence[Case]) -> list[Budget]:
+    """Every budget of the night that something was measured for."""
+    played = [case for case in cases if case.outcome in ("passed", "failed")]
+    return [
+        Budget(name, value, night.limits[name], detail)
+        for name, value, detail in _spent(played)
+        if name in night.limits
+    ] + list(_keys(night, [case for case in played if not case.faulted]))
+
+
+def _spent(played: Sequence[Case]) -> Iterator[tuple[str, float, str]]:
+    """What was measured, by the name of its budget, and how it came about."""
     sound = [case for case in played if not case.faulted]
     hands = sum(case.hands for case in sound)
-    for budget, name in PER_1000.items():
-        if budget in night.limits and hands:
-            count = sum(getattr(case, name) for case in sound)
-            yield from _above(night, budget, 1000 * count / hands, f"{count} in {hands} hands")
+    for budget, name in PER_1000.items() if hands else ():
+        count = sum(getattr(case, name) for case in sound)
+        yield budget, 1000 * count / hands, f"{count} in {hands} hands"
     for budget, name in TOTALS.items():
-        if budget in night.limits:
-            yield from _above(night, budget, sum(getattr(case, name) for case in sound), "")
-    for table, most in sorted(night.keys.items()):
-        keys = [case.keys / case.hands for case in sound if case.table == table and case.hands]
-        if keys and median(keys) > most:
-            yield f"keys_per_hand_p50.{table}: {median(keys):g}, allowed are {most}"
+        yield budget, sum(getattr(case, name) for case in sound), ""
     waits = [case.added_ms / 1000 for case in sound if case.hands == 1]
-    if "seconds_added_per_hand_p50" in night.limits and waits:
-        yield from _above(night, "seconds_added_per_hand_p50", median(waits), "")
+    if waits:
+        yield "seconds_added_per_hand_p50", median(waits), ""
     for kb, hands_played in growth(played):
-        yield from _above(night, MEMORY, kb, f"over {hands_played} hands in one process")
+        yield MEMORY, kb, f"over {hands_played} hands in one process"
     struck = [case for case in played if case.faulted]
-    yield from _above(night, "silently_wrong", sum(bool(case.wrong) and not case.incidents for case in struck), "")
+    yield "silently_wrong", sum(bool(case.wrong) and not case.incidents for case in struck), ""
     if struck:
         held = sum(bool(case.needless_holds) for case in struck)
-        yield from _above(night, "held_that_need_not_be_pct", 100 * held / len(struck), f"{held} of {len(struck)}")
+        yield "held_that_need_not_be_pct", 100 * held / len(struck), f"{held} of {len(struck)}"
+
+
+def _keys(night: Night, sound: Sequence[Case]) -> Iterator[Budget]:
+    for table, most in sorted(night.keys.items()):
+        keys = [case.keys / case.hands for case in sound if case.table == table and case.hands]
+        if keys:
+            yield Budget(f"keys_per_hand_p50.{table}", median(keys), most)
 
 
 def growth(played: Sequence[Case]) -> Iterator[tuple[float, int]]:
@@ -144,9 +195,3 @@ def unmeasured(night: Night, cases: Sequence[Case]) -> list[str]:
         return []
     most = sum(case.hands for case in cases)
     return [f"{MEMORY}: not measured: {most} hands were played, {LEAST_HANDS} in one process are needed"]
-
-
-def _above(night: Night, budget: str, value: float, detail: str) -> Iterator[str]:
-    limit = night.limits.get(budget)
-    if limit is not None and value > limit:
-        yield f"{budget}: {value:g}, allowed are {limit:g}" + (f" ({detail})" if detail else "")

@@ -178,6 +178,8 @@ class ScenarioRun:
                 for step in group:
                     progress(step)
             self.steps(group)
+            drawn = [*self.dealer.drawn(), *stage.drawn()]
+            case.drawn += [(group[0].id, name, ms) for name, ms in drawn]
         done_at = stage.now
         if scenario.close:
             stage.until(lambda: not hand_open(stage.seen), ANSWER_MS)
@@ -322,7 +324,7 @@ class ScenarioRun:
             planned = self.began + step.at_ms * MS
             stage.pause(max(0, (planned - stage.now) // MS))
         elif when is None:
-            gap = step.gap.draw(self.dealer.dice) if step.gap else self.dealer.pause()
+            gap = self.dealer.draw("gap_ms", step.gap) if step.gap else self.dealer.pause()
             planned = stage.now + round(gap * MS / stage.speed)
             stage.pause(gap)
         else:

@@ -84,11 +84,17 @@ def main(arguments: Sequence[str]) -> int:
             found = _named(found, asked.name)
         if plan is not None:
             found = [found[number] for number in night.shuffled(plan, len(found))]
-        with _rigged(asked.rig) as (rig, about):
-            ask = replace(ask, rig=rig, through="wires" if rig else ask.through)
-            apart = plan is not None and night.MEMORY in plan.limits and ask.through != "wires"
-            cases = run(found, ask, asked.ledger, 1 if rig else asked.jobs, quiet=asked.json, apart=apart)
-            nights = trend.read(asked.trend) if asked.trend else []
+        nights = trend.read(asked.trend) if asked.trend else []
+        cases: list[Case] = []
+        about: dict[str, str] = {"order": plan.shuffle_seed} if plan and plan.shuffle_seed else {}
+        of_night = plan.rigs if plan and asked.through is None and asked.rig is None else ()
+        for file in of_night or (asked.rig,):
+            with _rigged(file) as (rig, seen):
+                ask = replace(ask, rig=rig, through="wires" if rig else ask.through)
+                apart = plan is not None and night.MEMORY in plan.limits and ask.through != "wires"
+                cases += run(found, ask, asked.ledger, 1 if rig else asked.jobs, quiet=asked.json, apart=apart)
+                prefix = f"{rig[0].name}." if rig and len(of_night) > 1 else ""
+                about |= {f"{prefix}{name}": said for name, said in seen.items()}
     except (ScriptError, BadConfiguration) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
@@ -100,7 +106,8 @@ def main(arguments: Sequence[str]) -> int:
     if asked.junit:
         artefacts.junit(cases, asked.junit, about)
     if asked.report:
-        artefacts.report(cases, asked.report, about)
+        spent = night.budgets(plan, cases) if plan is not None else []
+        artefacts.report(cases, asked.report, about, [budget.as_json() for budget in spent])
     broken = night.over(plan, cases) if plan is not None else []
     sys.stderr.writelines(f"over budget: {line}\n" for line in broken)
     sys.stderr.writelines(f"{line}\n" for line in (night.unmeasured(plan, cases) if plan is not None else ()))

@@ -54,6 +54,7 @@ class Rig:
     ``reach`` is ``local``, or the machine of the daemon as ``ssh://user@host:port``; ``feltd`` is the command there.
     """
 
+    file: Path
     name: str
     config: Path
     reach: str
@@ -137,7 +138,7 @@ def read(path: Path) -> Rig:
     usbip = top.text("usbip", "127.0.0.1:0")
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
-    where = (name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
+    where = (path, name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
     return Rig(*where, expect, late, Path(disk) if disk else None, _node(path, board))
 
 

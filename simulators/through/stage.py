@@ -10,6 +10,7 @@ from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.ledger.keys import Keys, create_auditor_key, create_signing_key
 from controller.ledger.store import Ledger
+from simulators.dealer import Drawn
 from simulators.errors import ScriptError, SimulatorError
 from simulators.plan import SITE, TABLE, Plan
 from simulators.scripts.acts import Act, DeviceAct, Order, Power, Rule, SystemAct
@@ -62,6 +63,9 @@ class Stage(Protocol):
 
     def perform(self, act: Act) -> None:
         """Perform one act; returns when it has been performed, not when it has been understood."""
+
+    def drawn(self) -> list[Drawn]:
+        """Every duration that hands have drawn since this was asked last."""
 
     def moments(self, act: Act) -> Iterable[Then]:
         """An act taken apart, for acts at the same time. Whoever asks for them performs them all, with ``moment``."""
@@ -168,6 +172,10 @@ class Inside:
     def tokens(self) -> Tokens | None:
         """Nothing lies anywhere but in a table with antennas."""
         return None
+
+    def drawn(self) -> list[Drawn]:
+        """No hands, no durations."""
+        return []
 
     def next_seed(self) -> bytes:
         """The seed of the next hand."""

@@ -10,7 +10,7 @@ from controller.core.table import Table
 from drivers.readings import CardSeen, CardSighted, Reading, TagsSeen
 from drivers.veil import Veil
 from simulators import disk
-from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
+from simulators.dealer import CardSlides, Deed, Drawn, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.errors import RigError
 from simulators.eye import Eye
@@ -85,6 +85,10 @@ class VirtualStage(Inside):
         moments.perform(self.moments(act), self.pause, self.moment)
         self._typing = False
         self._settle()
+
+    def drawn(self) -> list[Drawn]:
+        """See ``Stage``."""
+        return self._dealer.drawn()
 
     def moments(self, act: Act) -> Iterable[Then]:
         """See ``Stage``."""

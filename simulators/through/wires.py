@@ -11,7 +11,7 @@ from typing import Any
 from controller.contract.topics import Source, Topics
 from simulators import config
 from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
-from simulators.dealer import CardSlides, Deed, KeyDown, KeyUp, Lay, Lift, Turn
+from simulators.dealer import CardSlides, Deed, Drawn, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.disk import Disk
 from simulators.errors import ProductFailure
@@ -138,6 +138,10 @@ class WiresStage:
     def perform(self, act: Act) -> None:
         """Perform one act. Raises ``ProductFailure`` where the daemon refuses a person or is gone."""
         moments.perform(self.moments(act), self.pause, self.moment)
+
+    def drawn(self) -> list[Drawn]:
+        """See ``Stage``."""
+        return self._dealer.drawn()
 
     def moments(self, act: Act) -> Iterable[Then]:
         """See ``Stage``."""

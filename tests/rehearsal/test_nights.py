@@ -1,7 +1,7 @@
 """What nights keep: golden streams, the coverage table, figures against the nights before, and memory."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -241,3 +241,43 @@ def test_the_report_has_every_step_and_what_met_each_expectation(tmp_path: Path)
     assert missed["nearest"] == "nearest: min_next: expected 6000, found 5000"
     met = [one for one in case["expectations"] if one["event"] == "street.opened"]
     assert all(one["after_ms"] >= 0 and one["met"] for one in met)
+
+
+def test_the_order_of_the_date_is_the_days_own(tmp_path: Path) -> None:
+    written = tmp_path / "nightly.toml"
+    written.write_text('schema = 1\ncases = ["*.phh"]\nshuffle_seed = "date"\n', encoding="utf-8")
+    (tmp_path / "one.phh").write_text("", encoding="utf-8")
+    assert night.read(written).shuffle_seed in {
+        (datetime.now(UTC) + timedelta(days=days)).date().isoformat() for days in (0, -1)
+    }
+
+
+def test_a_night_finds_its_rigs_by_name(tmp_path: Path) -> None:
+    (tmp_path / "one.phh").write_text("", encoding="utf-8")
+    (tmp_path / "rigs" / "lab-2").mkdir(parents=True)
+    files = [tmp_path / "lab-1.toml", tmp_path / "rigs" / "lab-2" / "rig.toml"]
+    for file in files:
+        file.write_text("", encoding="utf-8")
+    written = tmp_path / "nightly.toml"
+    written.write_text('schema = 1\nrigs = ["lab-1", "lab-2"]\ncases = ["*.phh"]\n', encoding="utf-8")
+    assert list(night.read(written).rigs) == files
+    written.write_text('schema = 1\nrigs = ["lab-3"]\ncases = ["*.phh"]\n', encoding="utf-8")
+    with pytest.raises(ScriptError, match=r"no lab-3\.toml"):
+        night.read(written)
+
+
+def test_the_report_has_drawn_values_budgets_and_who_was_there(tmp_path: Path) -> None:
+    whole = Path(__file__).parent / "scenarios" / "whole-hand.toml"
+    (tmp_path / "case.toml").write_text(whole.read_text(encoding="utf-8"), encoding="utf-8")
+    written, told, out = tmp_path / "nightly.toml", tmp_path / "report.json", tmp_path / "out.xml"
+    written.write_text('schema = 1\ncases = ["case.toml"]\n[budget]\nwrong_results = 0\n', encoding="utf-8")
+    asked = ["--night", str(written), "--through", "virtual", "--report", str(told), "--junit", str(out)]
+    assert main(asked) == Exit.PASSED
+    document = json.loads(told.read_text(encoding="utf-8"))
+    assert document["budgets"] == [{"budget": "wrong_results", "value": 0, "limit": 0.0, "kept": True}]
+    steps = document["cases"][0]["steps"]
+    names = {name for step in steps for one in step.get("drawn", ()) for name in one}
+    assert names == {"gap_ms", "slide_ms", "put_ms", "key_gap_ms", "key_hold_ms"}
+    said = out.read_text(encoding="utf-8")
+    assert '<property name="profile" value="' in said
+    assert '<property name="device.shoe0" value="FS-1 SHOE-0001 1.0.0"' in said
