@@ -17,6 +17,7 @@ from controller.contract.topics import Source
 from controller.core.cards import CARDS, DECK, UNKNOWN, commitment
 from controller.core.errors import BadCommand
 from controller.core.inputs import HandSeed, Input, What
+from controller.core.picture import picture as retained
 from controller.core.records import Record
 from controller.core.setup import Setup
 from controller.core.table import Table
@@ -87,8 +88,8 @@ class Player:
                 refused = str(mistake)
         if records or refused or not self.played.heard:
             # The picture follows the rules' state, and that changes with records alone.
-            status = self.table.status()
-            self.shown = f"{json.dumps(status)}\n{picture(status)}"
+            status, snapshot = self.table.status(), retained(self.played.setup, self.table.session.state)
+            self.shown = f"{json.dumps(status)}\n{picture(status)}\n{json.dumps(snapshot)}"
         heard = Heard(records, refused, self.shown)
         self.played.fed.append(fed)
         self.played.heard.append(heard)
