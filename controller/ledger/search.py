@@ -107,7 +107,7 @@ def told(records: Sequence[Record]) -> Iterator[str]:
             shown["closed"] = record.secret["card"]
         if record.type == "hand.started":
             shown |= {f"seat {line['seat']}": line["stack"] for line in data.get("seats", ())}
-        elif record.type == "hand.closed":
+        elif record.type in ("hand.closed", "hand.corrected"):
             shown |= {f"seat {line['seat']}": line["net"] for line in data["result"].get("seats", ())}
             shown |= {f"box {box['box']}": -box["house_net"] for box in data["result"].get("boxes", ())}
         words = " ".join(f"{name}={value}" for name, value in shown.items())

@@ -49,6 +49,19 @@ def parsed(line: str) -> Command:
             "adjust t07-20261130-0001 500 seat:1 seat:2 --with s-3 --reason wrong",
             {"hand": "t07-20261130-0001", "amount": 500, "from": "seat:1", "to": "seat:2", "with": "s-3"},
         ),
+        ("dispute --reason late", {}),
+        (
+            "rule I-19 correct --move seat:1 seat:2 900 --move rake seat:2 5 --tabled 3=AsKd",
+            {
+                "incident": "I-19",
+                "ruling": "correct",
+                "moves": [
+                    {"from": "seat:1", "to": "seat:2", "amount": 900},
+                    {"from": "rake", "to": "seat:2", "amount": 5},
+                ],
+                "tabled": [{"seat": 3, "cards": ["As", "Kd"]}],
+            },
+        ),
         ("rule I-31 accept --with s-3", {"incident": "I-31", "ruling": "accept", "with": "s-3"}),
     ],
 )

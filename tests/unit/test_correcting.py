@@ -151,6 +151,14 @@ def test_the_next_hand_waits_and_gets_no_chips_in_play() -> None:
 
 
 @shows("CM-19")
+def test_how_a_hand_was_read_is_not_disputed_in_the_next_one() -> None:
+    felt = closed().deal(HOLES)
+    felt.say("dispute", "dealer", "the eight was a nine")
+    with pytest.raises(BadCommand, match="CM-19"):
+        rule(felt, tabled=[{"seat": 2, "cards": ["Ks", "Kd"]}])
+
+
+@shows("CM-19")
 def test_a_dispute_comes_too_late_after_substantial_action() -> None:
     felt = closed().deal(HOLES).act("c", "c")
     assert felt.all("hand.final")[0]["reason"] == "next_hand"

@@ -96,6 +96,8 @@ def corrected(out: Out, pending: Pending, command: Command) -> Data:
         for name, place, change in (("moves.from", source, -amount), ("moves.to", target, amount)):
             _move(out, pending, result, name, place, change)
         done.append({"from": source, "to": target, "amount": amount})
+    if tabled and out.state.play is not None:
+        raise BadCommand("tabled", None, "how a hand was read is disputed before the next one begins (CM-19)")
     for line in tabled:
         _table(result, Command("tabled", line))
     return {"result": result, "moves": done}
