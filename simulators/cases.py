@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 """Where ledgers that prove nothing about a disk are kept: thousands of hands need not wait for one."""
+PLAYED = (".phh", ".toml", ".pcapng")
+"""Recorded hands, scenarios, captures of test mode."""
 MOST_CHIPS = 250
 """At a table of six devices, before one player."""
 HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
@@ -83,9 +85,9 @@ def find(paths: Sequence[Path], limit: int = 0, table: Kind | None = None) -> li
     found: list[Found] = []
     for path in paths:
         if path.is_dir():
-            files = sorted(p for p in path.rglob("*") if p.suffix in (".phh", ".toml") and p.is_file())
+            files = sorted(p for p in path.rglob("*") if p.suffix in PLAYED and p.is_file())
             found += [Found(file, str(file.relative_to(path).with_suffix(""))) for file in files]
-        elif path.suffix in (".phh", ".toml") and path.is_file():
+        elif path.suffix in PLAYED and path.is_file():
             found.append(Found(path, path.stem))
         else:
             raise ScriptError(
@@ -114,6 +116,8 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
     try:
         if one.path.suffix == ".phh":
             _play_hand(one, ask, journal, ledger, case)
+        elif one.path.suffix == ".pcapng":
+            _play_recording(one, ask, journal, ledger, case)
         else:
             _play_scenario(one, ask, journal, ledger, case)
         case.outcome = "failed" if case.lines else "passed"
@@ -248,6 +252,18 @@ def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path |
             seen = list(stage.seen)
         if script.final.sealed and ask.through == "virtual" and journal is None:
             _play_twin(script, plan, ask, seen, case)
+
+
+def _play_recording(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
+    """What hands did in a capture of test mode, and what the table said of it: the same must come out again."""
+    from simulators.scripts.recorded import heard_again  # noqa: PLC0415 - the only cases that read captures
+
+    with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
+        script = Path(folder) / f"{one.path.stem}.toml"
+        script.write_text(heard_again(one.path), encoding="utf-8")
+        again = case.command
+        _play_scenario(replace(one, path=script, pick=None), ask, journal, ledger, case)
+        case.command = again
 
 
 def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], case: Case) -> None:

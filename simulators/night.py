@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from simulators.cases import PLAYED
 from simulators.scripts import strict
 from simulators.scripts.strict import Section
 from simulators.verdict import Case
@@ -48,7 +49,7 @@ def read(path: Path) -> Night:
     rigs = tuple(_rig(top, name) for name in top.texts("rigs"))
     found: list[Path] = []
     for glob in top.texts("cases"):
-        files = sorted(file for file in path.parent.glob(glob) if file.suffix in (".toml", ".phh") and file != path)
+        files = sorted(file for file in path.parent.glob(glob) if file.suffix in PLAYED and file != path)
         if not files:
             raise top.wrong("cases", glob, "no scenario and no recorded hand is there")
         found += [file for file in files if file not in found]

@@ -5,14 +5,15 @@ ruled on. Antennas tell of chips and cards by where they come to rest.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from controller import profiles
 from controller.capture import words
-from controller.capture.reading import Said
+from controller.capture.errors import CaptureError
+from controller.capture.reading import Said, told
 from controller.core.errors import BadCommand
 from controller.core.inputs import Command, Input
 from controller.core.records import Record
@@ -36,6 +37,19 @@ CLOSING = ("close", "logout", "leave")
 Step = dict[str, Any]
 
 
+def _ended(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"result": {"seats": [{"seat": one["seat"], "net": one["net"]} for one in data["result"]["seats"]]}}
+
+
+TELLING: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "incident.opened": lambda data: {"code": data["code"]},
+    "breach.noted": lambda data: {"what": data["what"]},
+    "device.fault": lambda data: {"device": data["device"], "cause": data["cause"]},
+    "hand.closed": _ended,
+}
+"""Events that have to come out again, and what of them."""
+
+
 @dataclass(slots=True)
 class Recorded:
     """One run of a table, while its inputs are read."""
@@ -43,6 +57,8 @@ class Recorded:
     setup: Setup
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    expects: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    """What the table told that whoever plays it again must hear: events and what they say."""
     decks: list[list[str]] = field(default_factory=lambda: [[]])
     """The cards of each hand as they left the shoe."""
     people: dict[str, str] = field(default_factory=dict)
@@ -69,6 +85,10 @@ class Recorded:
         """The next input, and what it led to."""
         dealt: Record | None = None
         for record in records:
+            if record.type in TELLING:
+                match = TELLING[record.type](record.data)
+                if match not in [known for event, known in self.expects if event == record.type]:
+                    self.expects.append((record.type, match))
             if record.type == "incident.opened":
                 self._incidents[record.data["incident"]] = record.data["code"]
                 self._to_expect(f"incident.opened, code {record.data['code']}")
@@ -225,8 +245,11 @@ class Recorded:
 
     # ---------------------------------------------------------------- writing
 
-    def text(self, name: str) -> str:
-        """The scenario. Raises ``ScriptError`` for a table at which nobody sat down."""
+    def text(self, name: str, *, expects: bool = False) -> str:
+        """The scenario. Raises ``ScriptError`` for a table at which nobody sat down.
+
+        With ``expects`` the trouble that the table told of, and how hands ended, has to come out again.
+        """
         if len(self.seats) < 2:
             raise ScriptError(name, "capture", len(self.seats), "begin the capture before the players sit down")
         run = {
@@ -246,6 +269,8 @@ class Recorded:
         pace = {"gap_ms": 500, "slide_ms": 260, "put_ms": 600}
         parts = [toml({**top, "run": run, "start": start, "deck": {"top": self.decks[0]}, "pace": pace})]
         parts += [f"[[step]]\n{_inline(step)}" for step in self.steps]
+        for event, match in self.expects if expects else ():
+            parts.append(f"[[expect]]\n{_inline({'event': event, 'match': match})}")
         return "".join(f"# {note}\n" for note in self.notes) + "\n".join(parts)
 
     def _stack(self, seat: int, stack: int | None) -> Any:
@@ -268,8 +293,20 @@ class Recorded:
         return {"rake.rate": "0%"}
 
 
-def scenario_of(said: Iterable[Said], path: Path) -> str:
-    """The first run of a capture as a scenario. Raises ``ScriptError`` where it cannot be one."""
+def heard_again(path: Path) -> str:
+    """A capture of test mode as a scenario that expects what the table told then. Raises ``ScriptError``."""
+    try:
+        said = [one for one in told(path, None) if isinstance(one, Said)]
+    except CaptureError as error:
+        raise ScriptError(path, "capture", path.name, str(error)) from error
+    return scenario_of(said, path, expects=True)
+
+
+def scenario_of(said: Iterable[Said], path: Path, *, expects: bool = False) -> str:
+    """The first run of a capture as a scenario. Raises ``ScriptError`` where it cannot be one.
+
+    ``expects``: see ``Recorded.text``.
+    """
     recorded: Recorded | None = None
     table: Table | None = None
     run = ""
@@ -289,7 +326,7 @@ def scenario_of(said: Iterable[Said], path: Path) -> str:
             recorded.read(what, _fed(table, what))
     if recorded is None:
         raise ScriptError(path, "capture", "", "holds no run of a table")
-    return recorded.text(path.stem)
+    return recorded.text(path.stem, expects=expects)
 
 
 def _fed(table: Table, what: Input) -> list[Record]:
@@ -307,4 +344,6 @@ def _inline(step: Mapping[str, Any]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        return f"[{', '.join(map(_value, value))}]"
     return toml({"v": value}).removeprefix("v = ").rstrip("\n")

@@ -1,6 +1,7 @@
 """A recording becomes a scenario that plays by itself to the same end, at both kinds of table."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,14 @@ def recorded(monkeypatch: pytest.MonkeyPatch, file: str, pick: Pick) -> Iterator
     """All that enters the core while a scenario is played, as a capture tells it."""
     said: list[dict[str, Any]] = []
     setups: list[Setup] = []
+    tables: list[Table] = []
     feed = Table.feed
 
     def heard(table: Table, what: Input) -> list[Record]:
-        setups.append(table.setup)
-        said.append(json.loads(words.input_line(what)))
+        tables.append(table)
+        if table is tables[0]:  # a scenario that seals cards is played a second time
+            setups.append(table.setup)
+            said.append(json.loads(words.input_line(what)))
         return feed(table, what)
 
     with monkeypatch.context() as patch:
@@ -101,6 +105,30 @@ def test_a_capture_of_wires_becomes_a_scenario_that_passes(tmp_path: Path) -> No
     assert main([str(capture), "--as-scenario", str(script)]) == Exit.SCRIPT, "an existing file is not overwritten"
     case = play(Found(script, "again", Pick("", "shoe")), Ask("virtual"))
     assert case.outcome == "passed", case.lines
+    (tmp_path / "nightly.toml").write_text('schema = 1\ncases = ["*.pcapng"]\n', encoding="utf-8")
+    assert rehearse(["--night", str(tmp_path / "nightly.toml")]) == Exit.PASSED
+
+
+@pytest.mark.parametrize(("file", "table"), [("both-tables.toml", "rfid"), ("shoe-unplugged.toml", "shoe")])
+def test_a_recording_is_a_case_and_expects_what_the_table_told_then(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, table: Any
+) -> None:
+    said = recorded(monkeypatch, file, Pick("", table))
+    path = tmp_path / "again.toml"
+    path.write_text(scenario_of(said, tmp_path / "again.pcapng", expects=True), encoding="utf-8")
+    script = scenario.load(path)
+    assert {"hand.closed"} < {one.event for one in script.expects}
+    case = play(Found(path, "again"), Ask("virtual"))
+    assert (case.outcome, case.lines) == ("passed", [])
+    other = re.sub(r"net = -?\d+", "net = 7", path.read_text(encoding="utf-8"), count=1)
+    path.write_text(other, encoding="utf-8")
+    assert play(Found(path, "again"), Ask("virtual")).outcome == "failed"
+
+
+def test_a_capture_that_is_none_is_wrong_as_a_case(tmp_path: Path) -> None:
+    path = tmp_path / "night.pcapng"
+    path.write_bytes(b"no capture at all")
+    assert play(Found(path, "night"), Ask("virtual")).outcome == "wrong"
 
 
 def test_a_recording_plays_where_nobody_said_through_what(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
