@@ -95,13 +95,14 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A person rules on the open incident with this code."""
+    """A person rules on the open incident with this code. ``args`` is what the ruling needs besides (a card, moves)."""
 
     code: str
     ruling: str
     by: str = ""
     role: str = ""
     reason: str = ""
+    args: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,9 +206,14 @@ def _attest(section: Section, felt: Felt) -> Iterator[Act]:
 
 def _rule(section: Section, felt: Felt) -> Iterator[Act]:
     who = section.text("who", felt.people.get("chief_inspector") or next(iter(felt.people.values())))
-    yield Rule(
-        section.text("code"), section.text("ruling"), who, role(section, who, felt), section.text("reason", RULED)
-    )
+    own, more = role(section, who, felt), dict(section.take("args", dict, {}))
+    others = section.texts("signatures")
+    if others:
+        if len(others) > 1 or who in others:
+            raise section.wrong("signatures", list(others), f"name the one person who signs besides {who}")
+        role(section, others[0], felt)
+        more["with"] = others[0]
+    yield Rule(section.text("code"), section.text("ruling"), who, own, section.text("reason", RULED), more)
 
 
 def _command(section: Section, felt: Felt) -> Iterator[Act]:

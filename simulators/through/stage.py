@@ -207,7 +207,7 @@ def command_of(act: Order | Rule, seen: Sequence[Seen]) -> Command:
     incident = open_incident(seen, act.code)
     if incident is None:
         raise NotRunnable(f"rule: no incident {act.code} is open")
-    args = {"incident": incident["incident"], "ruling": act.ruling}
+    args = {**act.args, "incident": incident["incident"], "ruling": act.ruling}
     return Command("rule", args, act.by, act.role, act.reason)
 
 

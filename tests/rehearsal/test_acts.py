@@ -12,7 +12,17 @@ from simulators.plan import of_scenario
 from simulators.playing import ScenarioRun
 from simulators.rehearse import Ask, Found, play
 from simulators.scripts import scenario
-from simulators.scripts.acts import CloneTags, DeviceAct, MoveChips, Prompt, SwapCards, SystemAct, Unreadable, Unsensed
+from simulators.scripts.acts import (
+    CloneTags,
+    DeviceAct,
+    MoveChips,
+    Prompt,
+    Rule,
+    SwapCards,
+    SystemAct,
+    Unreadable,
+    Unsensed,
+)
 from simulators.scripts.sequence import groups
 from simulators.scripts.variants import Pick
 from simulators.through.moments import Then, together
@@ -233,6 +243,18 @@ def test_an_event_that_no_table_says_is_refused(tmp_path: Path, more: str) -> No
         scenario.load(written(tmp_path, 'do = "pause"', more=more), Pick("v", "rfid"))
     with pytest.raises(ScriptError, match="no table says this"):
         scenario.load(written(tmp_path, 'do = "pause", when = { event = "hand.began" }'), Pick("v", "rfid"))
+
+
+def test_a_ruling_may_need_another_person_and_more_words(tmp_path: Path) -> None:
+    ruling = (
+        'do = "rule", code = "I-31", ruling = "accept", who = "s-03", signatures = ["s-02"], args = { card = "As" }'
+    )
+    assert acts(written(tmp_path, ruling))[0] == Rule(
+        "I-31", "accept", "s-03", "chief_inspector", "as the scenario says", {"card": "As", "with": "s-02"}
+    )
+    for signatures, says in (('["s-03"]', "besides s-03"), ('["s-99"]', "nobody in")):
+        with pytest.raises(ScriptError, match=says):
+            acts(written(tmp_path, ruling.replace('["s-02"]', signatures)))
 
 
 # ---------------------------------------------------------------- where
