@@ -72,6 +72,12 @@ def test_one_hand_is_played_on_both_kinds_of_table_in_all_its_variants() -> None
     assert needless(cases) == 0
 
 
+def test_change_at_the_tray_is_no_bet_at_any_pace_and_with_the_daemon_killed_at_every_step() -> None:
+    cases = run(find([HERE / "change.toml"]), Ask("virtual"), quiet=True)
+    assert all_of(cases) == {"passed": 30}, said(cases)
+    assert needless(cases) == 0
+
+
 @pytest.mark.wires
 @pytest.mark.slow
 @pytest.mark.timeout(300)

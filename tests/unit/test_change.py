@@ -309,6 +309,23 @@ def test_change_of_the_last_call_while_the_flop_is_laid(gap: int, given_first: b
 
 
 @GIVEN_FIRST
+def test_change_of_the_last_call_that_is_short_is_told_once(given_first: bool) -> None:
+    table = _last_call()
+    short: Half = [("tray", "bet:2", [1000] * 2), ("tray", "stack:2", [1000] * 2)]
+    table.change(*ordered(([("bet:2", "tray", [5000])], short), given_first), gap=1500)
+    table.run(60_000)
+    assert table.told() == ["chips_loose"]
+    _flop(table)
+    table.move([("tray", "stack:2", [1000])])
+    for seat in (1, 2, 3):
+        table.put(list(table.places[f"bet:{seat}"]), "pot")
+    table.run(3000)
+    table.bet(2, 1000)
+    assert table.actions()[3:] == [(2, "bet", 1000)]
+    assert table.told() == ["chips_loose"]
+
+
+@GIVEN_FIRST
 def test_change_that_goes_straight_into_the_pot(given_first: bool) -> None:
     table = _last_call()
     halves: tuple[Half, Half] = (
@@ -319,8 +336,8 @@ def test_change_that_goes_straight_into_the_pot(given_first: bool) -> None:
     for seat in (1, 3):
         table.put(list(table.places[f"bet:{seat}"]), "pot")
     table.run(12_000)
-    table.won_by(3)
     assert table.told() == []
+    assert table.worth("stack:2") == 7000
 
 
 @GIVEN_FIRST

@@ -208,16 +208,21 @@ class Changing:
             self._to_pot = 0
         self._strangers.clear()
         self._bets.began_by(seat, one.since)
-        came = self._where.at(f"bet:{seat}") & one.came
-        if one.replaced and (one.carried or hand.phase == "board" or hand.street != one.street):
-            self._bets.set_aside(seat, came)
-        elif one.told is not None:
-            self._bets.count_again(seat, came, at)
+        if not self._replaces_earlier(seat, one, hand) and one.told is not None:
+            self._bets.count_again(seat, self._where.at(f"bet:{seat}") & one.came, at)
         self._bets.set_aside(seat, self._gone(f"bet:{seat}"))
+
+    def _replaces_earlier(self, seat: int, one: Exchange, hand: Hand) -> bool:
+        """Whether the chips that came lie in place of an earlier round's: then they are no stake of this one."""
+        earlier = one.replaced and (one.carried or hand.phase == "board" or hand.street != one.street)
+        if earlier:
+            self._bets.set_aside(seat, self._where.at(f"bet:{seat}") & one.came)
+        return earlier
 
     def _lapsed(self, seat: int, one: Exchange, hand: Hand) -> list[ChangeDiffers]:
         """It has not come out even in time. What nobody paid for is no stake; what is missing the stake tells."""
         one.told = one.over
+        self._replaces_earlier(seat, one, hand)
         if not self._reads_tray and not one.others:
             return []  # nobody knows where these chips are from: they are what they seem to be
         spot, unpaid = f"bet:{seat}", set[str]()

@@ -1,7 +1,7 @@
 """What is gone in mid-hand: cards that are read nowhere, cards out of the muck, chips out of the pot.
 
-Only what was read at its place and has left it can be gone: noise is not absence. While a reader is away nobody can say,
-and while a person has to rule things are moved: the time begins anew after that.
+Only what was read at its place and has left it can be gone: noise is not absence. While a reader is away nobody can
+say, and while a person has to rule things are moved: the time begins anew after that.
 """
 
 from collections.abc import Mapping
