@@ -28,7 +28,7 @@ def evolve(state: State, record: Record) -> None:
             device, reading = source["device"], int(source["reading"])
             state.seen[device] = max(reading, state.seen.get(device, 0))
     hand = state.hand
-    if hand is not None and data.get("hand") == hand.id:
+    if hand is not None and data.get("hand") == hand.id and "n" in data:
         hand.n = data["n"] + 1
         hand.t_ms = data["t_ms"]
     else:

@@ -31,7 +31,7 @@ def device(
     data: dict[str, Any] = {"device": reading.device, "role": sorted(info.places.values()) if info else []}
     data["kind"] = info.kind if info else ""
     if out.state.play is not None:
-        data["hand_open"] = out.state.play.id
+        data["hand"] = out.state.play.id
     data |= {"basis": "sensor"} | ({} if lasted_ms is None else {"since_ms": lasted_ms})
     match reading:
         case DeviceUp():
@@ -55,7 +55,7 @@ def flood(out: Out, device: str, ignored: int | None = None) -> None:
     """A keypad pours out entries that are refused, and is not listened to; with ``ignored`` keys it is quiet again."""
     data: dict[str, Any] = {"device": device, "role": [], "kind": "keypad", "cause": "flood", "basis": "sensor"}
     if out.state.play is not None:
-        data["hand_open"] = out.state.play.id
+        data["hand"] = out.state.play.id
     if ignored is None:
         detail = "many refused entries within a second: it is not listened to until it has been quiet for a second"
         out.emit("ops", "device.fault", device, data | {"detail": detail, "counts": {}})

@@ -363,7 +363,12 @@ def test_events_say_that_a_device_is_away_and_for_how_long() -> None:
 
     assert not any(pressed(2))
     desk.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    out = desk.table.session.out
+    lost_records = list(out.records)
     assert all(pressed(3))
+    (lost,) = (record for record in lost_records if record.type == "device.lost")
+    assert out.state.play is not None
+    assert lost.hand == out.state.play.id, "events of a device name the hand that was played"
     assert lasted(DeviceUp("shoe0", 0, "shoe", "felt-shoe", "A1", "1", "usb", 2)) == 2000
     assert not any(pressed(4))
     desk.feed(DeviceFault("shoe0", 0, "jam"))
