@@ -29,7 +29,8 @@ from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.outbox import Unsent
 from controller.ledger.store import MOST_TOGETHER, Ledger
 from controller.runtime.clock import Clock
-from drivers.readings import CardSighted, DeviceLost, DeviceUp, Reading, TagsSeen
+from controller.standing import Standing
+from drivers.readings import Reading
 
 LONGEST_WAIT_S = 0.5
 """The longest the thread sleeps: ``progress`` moves at least that often while it is well."""
@@ -109,7 +110,7 @@ class CoreThread:
         """Readings that are not acknowledged yet."""
         self._lifts: Mapping[str, Lift] = {}
         self._lifted: tuple[Mapping[str, frozenset[str]], bool] | None = None
-        self._standing: dict[tuple[str, str], Reading] = {}
+        self._standing = Standing()
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
         self.progress = 0
         self.failure: FeltError | None = None
@@ -344,7 +345,7 @@ class CoreThread:
             fed.outcome.set_result(Outcome(tuple(fed.records), fed.mistake))
         elif not isinstance(fed.what, Command | Notice | Tick | HandSeed):
             if fed.recorded:
-                self._remember(fed.what)
+                self._standing.remember(fed.what)
             self._owed.append(fed.what)
 
     def _acknowledge(self) -> None:
@@ -365,7 +366,7 @@ class CoreThread:
             self._listener.restored(self._ledger.row, self._clock.now())
         self._seed_ahead()
         again: list[What] = [recovery.notice] if recovery is not None else []
-        for what in [*again, *self._standing.values(), *self._owed]:
+        for what in [*again, *self._standing, *self._owed]:
             self._store([self._fed(what, None)])
 
     def _seed_ahead(self) -> None:
@@ -373,29 +374,9 @@ class CoreThread:
         if self._table.wants_seed:
             self._conclude(HandSeed(self._new_seed()), self._clock.wall())
 
-    def _remember(self, reading: Reading) -> None:
-        """Keep the last word on each device and place: a restored table has to hear it again."""
-        match reading:
-            case DeviceUp() | DeviceLost():
-                if isinstance(reading, DeviceLost):
-                    for key in [key for key, was in self._standing.items() if _sighting(was, reading.device)]:
-                        del self._standing[key]
-                self._standing[reading.device, ""] = reading
-            case CardSighted():  # a camera tells a card that only lies there no second time
-                key = (reading.device, f"card {reading.object}")
-                self._standing.pop(key, None)
-                if reading.present:
-                    self._standing[key] = reading
-            case TagsSeen():
-                self._standing[reading.device, reading.channel] = reading
-
     def _new_seed(self) -> bytes:
         """32 random bytes; in test mode the same ones for the same seed and the same place in the ledger."""
         if self._seed is None:
             return os.urandom(32)
         place = f"felt-test-seed|{self._seed}|{self._ledger.head('play').sequence}"
         return hmac.new(place.encode(), b"hand", hashlib.sha256).digest()
-
-
-def _sighting(reading: Reading, device: str) -> bool:
-    return isinstance(reading, CardSighted) and reading.device == device

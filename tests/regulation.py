@@ -61,6 +61,7 @@ ROWS = (
         (
             "test_any_changed_byte_is_found",
             "test_nothing_is_ever_edited",
+            "test_a_ruling_moves_the_pot_to_whom_it_belongs",
             "test_a_changed_row_is_an_incident_and_no_reason_not_to_start",
         ),
         "There is no procedure that clears memory: a new ledger is begun, linked to the one before.",

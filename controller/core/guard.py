@@ -91,7 +91,7 @@ def _hold(out: Out, kind: str, place: str, case: str, evidence: Sources) -> None
     seats = (int(number),) if where in ("stack", "bet", "seat") and number.isdecimal() else ()
     if any(one.kind == kind and one.facts["place"] == place for one in out.state.silent.values()):
         return
-    incidents.open_silently(
+    _open_silently(
         out,
         "I-29",
         kind,
@@ -100,6 +100,35 @@ def _hold(out: Out, kind: str, place: str, case: str, evidence: Sources) -> None
         facts={"place": place, "case": case, "seats": list(seats)},
         evidence=evidence,
     )
+
+
+def _open_silently(
+    out: Out, code: str, kind: str, *, holds: str, seats: tuple[int, ...], facts: dict[str, Any], evidence: Sources
+) -> None:
+    """Emit ``incident.opened`` in ``guard``: only surveillance learns of it. Its name leaves no hole among others."""
+    state = out.state
+    playing = state.play
+    name = f"{state.session}-g{state.silences + 1}"
+    data: dict[str, Any] = {
+        "incident": name,
+        "code": code,
+        "rules": out.rules(kind),
+        "severity": "high",
+        "phase": playing.phase if playing is not None else "between_hands",
+        "sa": playing.substantial if playing is not None else False,
+        "holds": holds,
+        "seats": list(seats),
+        "kind": kind,
+        "facts": facts | ({} if playing is None else {"hand": playing.id}),
+        "proposed": {"ruling": "play_on", "effects": []},
+        "alternatives": [],
+        "signatures_needed": 1,
+        "who_may_rule": list(out.setup.profile.may_rule),
+        "basis": "sensor",
+        "evidence": cite(evidence),
+    }
+    out.emit("guard", "incident.opened", name, data)
+    out.hold(name)
 
 
 def _new(out: Out, kind: str, tags: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
-from controller.core.out import Out, cite
+from controller.core.out import Out
 from controller.core.rules.ultimate.state import Coup
 from controller.core.state import Hand
 
@@ -70,35 +70,6 @@ def _effects(hand: Hand | Coup | None, proposed: str) -> list[dict[str, int]]:
         return []
     staked = [(seat, hand.staked(seat)) for seat in hand.order]
     return [{"seat": seat, "amount": amount} for seat, amount in staked if amount]
-
-
-def open_silently(
-    out: Out, code: str, kind: str, *, holds: str, seats: tuple[int, ...], facts: dict[str, Any], evidence: Sources
-) -> None:
-    """Emit ``incident.opened`` in ``guard``: only surveillance learns of it. Its name leaves no hole among others."""
-    state = out.state
-    playing = state.play
-    name = f"{state.session}-g{state.silences + 1}"
-    data: dict[str, Any] = {
-        "incident": name,
-        "code": code,
-        "rules": out.rules(kind),
-        "severity": "high",
-        "phase": playing.phase if playing is not None else "between_hands",
-        "sa": playing.substantial if playing is not None else False,
-        "holds": holds,
-        "seats": list(seats),
-        "kind": kind,
-        "facts": facts | ({} if playing is None else {"hand": playing.id}),
-        "proposed": {"ruling": "play_on", "effects": []},
-        "alternatives": [],
-        "signatures_needed": 1,
-        "who_may_rule": list(out.setup.profile.may_rule),
-        "basis": "sensor",
-        "evidence": cite(evidence),
-    }
-    out.emit("guard", "incident.opened", name, data)
-    out.hold(name)
 
 
 def premature_board(out: Out, hand: Hand, evidence: Sources) -> None:
