@@ -294,6 +294,15 @@ def _evidence(one: Found, ask: Ask, case: Case, stage: Stage) -> Iterator[None]:
             case.notes.append(f"bundle: {artefacts.bundle(case, one.path, bodies, folder, ask.bundles)}")
 
 
+def _on_rig(plan: Plan, folder: Path, rig: "Rig", bench: "Bench") -> Stage:
+    from simulators.through.byhand import FeltStage, Person  # noqa: PLC0415 - the other ways need none of it
+    from simulators.through.rigged import RigStage  # noqa: PLC0415
+
+    if rig.kind == "felt":
+        return FeltStage(plan, folder, rig, bench, Person())
+    return RigStage(plan, folder, rig, bench)
+
+
 @contextmanager
 def _stage(
     plan: Plan, ask: Ask, journal: Journal | None, ledger: Path | None, speed: int, *, killed: bool = False
@@ -312,9 +321,7 @@ def _stage(
 
             stage = VirtualStage(plan, journal, killed=killed)
         elif ask.rig is not None:
-            from simulators.through.rigged import RigStage  # noqa: PLC0415
-
-            stage = RigStage(plan, Path(folder), *ask.rig)
+            stage = _on_rig(plan, Path(folder), *ask.rig)
         else:
             from simulators.through.wires import WiresStage  # noqa: PLC0415 - nor USB/IP and a broker
 

@@ -55,6 +55,8 @@ class Rig:
     """
 
     file: Path
+    kind: str
+    """``wire``: the devices are simulated, on real ports. ``felt``: they are real, and a person acts."""
     name: str
     config: Path
     reach: str
@@ -101,8 +103,8 @@ def read(path: Path) -> Rig:
     if top.take("schema", int) != 1:
         raise top.wrong("schema", top.data["schema"], "this rig reads schema 1")
     name, kind = top.text("name", path.stem), top.choice("kind", KINDS)
-    if kind != "wire":
-        raise top.wrong("kind", kind, "sim needs no rig file, and felt needs an actuator that this rig has not got")
+    if kind == "sim":
+        raise top.wrong("kind", kind, "sim needs no rig file: rehearse through virtual or wires")
     dut = top.section("dut")
     reach, start = dut.text("reach", "local"), dut.text("start", "")
     if reach != "local":
@@ -121,7 +123,8 @@ def read(path: Path) -> Rig:
     dut.done()
     listed = top.section("devices")
     expect = {called: _expected(listed.section(called).section("expect")) for called in listed.data}
-    devices = tuple(_device(path, called, listed.section(called)) for called in listed.data)
+    made = (_device(path, called, listed.section(called), real=kind == "felt") for called in listed.data)
+    devices = tuple(made)
     listed.done()
     power = top.section("power")
     board = power.text("board", "")
@@ -138,7 +141,7 @@ def read(path: Path) -> Rig:
     usbip = top.text("usbip", "127.0.0.1:0")
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
-    where = (path, name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
+    where = (path, kind, name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
     return Rig(*where, expect, late, Path(disk) if disk else None, _node(path, board))
 
 
@@ -164,9 +167,17 @@ def _expected(section: Section) -> dict[str, str]:
     return found
 
 
-def _device(path: Path, name: str, section: Section) -> dict[str, Any]:
-    """``port``: a device node, ``tcp:HOST:PORT``, ``usb:1-N`` (bus id of the rig's USB/IP server) or ``pty:PATH``."""
-    driver, port = section.text("as"), section.text("port")
+def _device(path: Path, name: str, section: Section, *, real: bool) -> dict[str, Any]:
+    """``port``: a device node, ``tcp:HOST:PORT``, ``usb:1-N`` (bus id of the rig's USB/IP server) or ``pty:PATH``.
+
+    A ``real`` one hangs at a port of the machine under test, which is that machine's to know.
+    """
+    driver = section.text("as")
+    if real:
+        section.asked.update(("expect", "port"))
+        section.done()
+        return {"name": name, "driver": driver}
+    port = section.text("port")
     made: dict[str, Any] = {"name": name, "driver": driver, "serial": section.text("serial", "")}
     section.asked.add("expect")
     if "model" in section:

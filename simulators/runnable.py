@@ -13,7 +13,7 @@ from simulators import disk
 from simulators.broker import mosquitto_program
 from simulators.errors import RigError, ScriptError
 from simulators.scripts import scenario
-from simulators.scripts.acts import FELT_ACTS, Act, DeviceAct, Power, Press, SystemAct
+from simulators.scripts.acts import FELT_ACTS, Act, CloneTags, DeviceAct, Flicker, Power, Press, SystemAct, Unreadable
 from simulators.scripts.scenario import Scenario
 from simulators.verdict import Exit
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
 """What a scenario may ask for in ``needs``, and which way to rehearse has it."""
+WIRED = ("fault", "noise")
+"""What happens to a link, and not to a plug."""
 DEVICES = "there are no devices: rehearse through virtual or wires"
 
 
@@ -50,16 +52,26 @@ def _lack(act: Act, through: str, rig: "Rig | None") -> str:
     if through == "virtual":
         broker = isinstance(act, SystemAct) and act.what.startswith("broker.")
         return "there is no broker in this process: rehearse through wires" if broker else ""
+    if rig is not None and rig.kind == "felt" and (why := _by_hand(act)):
+        return why
     match act:
         case DeviceAct(what="clock"):
             return "the clock of a machine is not the rig's to set: rehearse through virtual"
         case DeviceAct(device=device) if rig is not None and device not in {one["name"] for one in rig.devices}:
             return f"the rig has no device {device}: add it to [devices] of its file"
-        case Power(name=name) if rig is not None and name not in rig.power:
+        case Power(name=name) if rig is not None and rig.kind == "wire" and name not in rig.power:
             return f"the rig has no relay for {name}: see [power] of its file"
         case SystemAct(what=what):
             return _system(what, rig)
     return ""
+
+
+def _by_hand(act: Act) -> str:
+    """Why no person can do this; empty where one can."""
+    if isinstance(act, Flicker | CloneTags | Unreadable):
+        return "no person can make a tag do this: rehearse it on a rig of kind wire"
+    what = act.what if isinstance(act, DeviceAct) else ""
+    return f"no person can do {what} to a device: rehearse it on a rig of kind wire" if what in WIRED else ""
 
 
 def _system(what: str, rig: "Rig | None") -> str:

@@ -53,9 +53,9 @@ class Reached(DaemonProcess):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What stands on a rig: the simulated devices, and the way to the machine of the daemon under test."""
+    """What stands on a rig: its simulated devices (``None``: they are real), and the way to the daemon's machine."""
 
-    host: Host
+    host: Host | None
     reach: Reach
     relays: Relays | None = None
 
@@ -67,18 +67,22 @@ def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]
         reach = opened.enter_context(closing(reaches.of(rig.reach, folder, rig.ssh_config)))
         relays = opened.enter_context(closing(Relays(rig.board, rig.power))) if rig.board else None
         found = rigs.preflight(rig, folder, reach, running=not rig.start)
-        with Host(rig.devices, folder / "devices.sock", usbip=rig.usbip) as host:
-            if not rig.start:
-                dut, deadline = rig.dut, time.monotonic() + UP_S
-                while dark := rigs.all_up(dut, reach.socket(dut.socket)):
-                    if time.monotonic() > deadline:
-                        raise RigError(
-                            f"the daemon under test does not see {', '.join(dark)}: look at ports and cables"
-                        )
-                    time.sleep(0.1)
-                found |= rigs.identified(rig, reach)
+        host = None
+        if rig.kind == "wire":
+            host = opened.enter_context(Host(rig.devices, folder / "devices.sock", usbip=rig.usbip))
             found |= rigs.latency(host, [device["name"] for device in rig.devices])
-            yield Bench(host, reach, relays), found
+        if not rig.start:
+            _all_up(rig, reach)
+            found |= rigs.identified(rig, reach)
+        yield Bench(host, reach, relays), found
+
+
+def _all_up(rig: Rig, reach: Reach) -> None:
+    dut, deadline = rig.dut, time.monotonic() + UP_S
+    while dark := rigs.all_up(dut, reach.socket(dut.socket)):
+        if time.monotonic() > deadline:
+            raise RigError(f"the daemon under test does not see {', '.join(dark)}: look at ports and cables")
+        time.sleep(0.1)
 
 
 class RigStage(WiresStage):
@@ -114,9 +118,9 @@ class RigStage(WiresStage):
         topics = Topics(Source(self._dut.site, self._dut.table), self._dut.test)
         self._subscriber = Subscriber(self._rig.broker, topics.base)
         self._open.append(self._subscriber.close)
-        self._host = self._bench.host
-        if "shoe0" in self._layout.names():
-            self._host.do("load", "shoe0", cards=list(FILLER))
+        if self._bench.host is not None:
+            self._host = self._bench.host
+        self._furnish(plan)
         self.capture = self._folder / "capture.pcapng"
         self._daemon = self._made()
         self._open.append(self._daemon.stop)
@@ -127,6 +131,16 @@ class RigStage(WiresStage):
         rigs.identified(self._rig, self._bench.reach)
         for order in plan.opening():
             self.perform(order)
+
+    def _furnish(self, plan: Plan) -> None:
+        """A full shoe, and in the fields of antennas what this case begins with: an earlier one has left its own."""
+        if "shoe0" in self._layout.names():
+            self._host.do("load", "shoe0", cards=list(FILLER))
+        for place, (reader, channel) in self._layout.watched.items() if plan.kind == "rfid" else ():
+            if reader != "shoe0":
+                left = self._host.do("state", reader, channel=channel)["tags"]
+                self._host.do("take", reader, tags=left, channel=channel)
+                self._host.do("put", reader, tags=list(plan.tokens.at(place)), channel=channel)
 
     def moment(self, what: Moment) -> None:
         """As over wires; the power is cut by relays. Raises ``NotRunnable`` where this rig has none for it."""
