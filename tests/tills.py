@@ -10,23 +10,31 @@ from drivers.readings import TagsSeen
 from tests.felt import RS
 from tests.unit.test_rfid_table import HOLES, Rfid
 
+MOST_AT_ONCE = 200
+"""Inputs of one moment: a poll of all antennas and what the core makes of it."""
 Half = list[tuple[str, str, list[int]]]
 """Chips that move together: from where, to where, their values."""
 
 
 class Till(Rfid):
-    """``tray`` false: chips lie in the tray and no antenna reads them."""
+    """``tray`` or ``stacks`` false: chips lie there and no antenna reads them."""
 
-    def __init__(self, profile: Any = RS, chance: float = 1.0, seed: int = 1, *, tray: bool = True) -> None:
+    def __init__(
+        self, profile: Any = RS, chance: float = 1.0, seed: int = 1, *, tray: bool = True, stacks: bool = True
+    ) -> None:
         super().__init__(profile, chance, seed)
-        if tray:
-            self.setup = replace(self.setup, devices=(*self.setup.devices, DeviceInfo("tray0", "feig", {"0": "tray"})))
+        devices = [device for device in self.setup.devices if stacks or device.name != "stacks0"]
+        devices += [DeviceInfo("tray0", "feig", {"0": "tray"})] if tray else []
+        self.setup = replace(self.setup, devices=tuple(devices))
         self.table = Table(self.setup)
+        self.ticks = (0, 0)
         self.silent: set[str] = set()
         """Readers that say nothing: they are away."""
         self.put([tags.pop() for tags in self.spare.values() for _ in range(30)], "tray")
 
     def feed(self, what: Any) -> None:
+        self.ticks = (self.at, self.ticks[1] + 1 if self.ticks[0] == self.at else 1)
+        assert self.ticks[1] < MOST_AT_ONCE, "the core asks for one tick after another and does nothing with them"
         if not isinstance(what, TagsSeen) or what.device not in self.silent:
             super().feed(what)
 

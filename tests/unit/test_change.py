@@ -501,6 +501,32 @@ def test_two_players_change_between_them(gap: int, given_first: bool) -> None:
     assert table.actions() == CALL
 
 
+# --- stacks that nobody reads --------------------------------------------------------------------------------
+
+
+@GIVEN_FIRST
+@pytest.mark.parametrize("gap", [800, 3000])
+def test_change_of_a_call_where_no_stack_is_read(given_first: bool, gap: int) -> None:
+    table = dealt(stacks=False)
+    table.bet(3, 5000)
+    table.change(*ordered(five(), given_first), gap=gap)
+    table.run(12_000)
+    assert table.actions() == CALL
+    assert table.told() == []
+
+
+def test_change_that_was_made_unseen_is_staked_at_once() -> None:
+    """The stack gave a chip that no antenna saw, and what it got comes from the tray straight to the spot."""
+    table = dealt(stacks=False)
+    table.move([("stack:3", "tray", [5000])])
+    table.run(1500)
+    table.move([("tray", "bet:3", [1000] * 2), ("tray", "stack:3", [1000] * 3)])
+    table.run(2000)
+    table.bet(1, 500, 1000)
+    assert table.actions() == [(3, "raise", 2000), (1, "call", 2000)]
+    assert table.told() == []
+
+
 # --- what comes between --------------------------------------------------------------------------------------
 
 

@@ -299,3 +299,28 @@ def test_nobody_waits_for_long_for_a_reader_that_is_away() -> None:
     rig.deal(("box:1:cards", "dealer") * 2)
     assert rig.all("hand.started")
     assert {place for place in BET_PLACES if rig.lie[place]} == {"box:1:ante", "box:1:blind"}
+
+
+@pytest.mark.parametrize("gap", [300, 1000, 3000, 5000])
+@pytest.mark.parametrize("given_first", [True, False])
+def test_a_stake_that_is_changed_at_the_tray_stands(gap: int, given_first: bool) -> None:
+    """One chip of 1000 for two of 500, in any order, while the boxes decide."""
+    rig = three_boxes(RfidRig())
+    spot, tray = rig.lie["box:1:ante"], rig.lie["tray"]
+    large, small = set(spot), set(sorted(tag for tag in tray if CHIP_TAGS[tag] == "c500")[:2])
+    halves = [(spot, tray, large), (tray, spot, small)]
+    for source, target, tags in halves if given_first else halves[::-1]:
+        source.difference_update(tags)
+        target.update(tags)
+        rig.pause(gap)
+    rig.pause(10_000)
+    assert not rig.all("incident.opened")
+    assert not rig.all("breach.noted")
+
+
+def test_a_stake_that_is_taken_to_the_tray_is_told_after_a_while() -> None:
+    rig = three_boxes(RfidRig())
+    rig.take("box:1:ante", settle=7000)
+    assert not rig.all("incident.opened")
+    rig.pause(4000)
+    assert [one["code"] for one in rig.all("incident.opened")] == ["I-42"]

@@ -3,7 +3,8 @@
 What a seat gives to the tray or to another seat, and what it gets from there, is one exchange. As long as it is not
 even, the chips before that seat wait, ``change_ms`` at most. What lies there then and was paid for by nobody is no
 stake: it is told, and counts once it has been paid for. Where no tray is read, chips of nowhere come from it and chips
-that are read nowhere have gone there; then the books say whether a seat still has what it had.
+that are read nowhere have gone there; then the books say whether a seat still has what it had. Where that or the stack
+is not read nobody is made to wait for his turn, and nobody told that change is wrong.
 """
 
 from collections.abc import Iterable, Mapping
@@ -145,7 +146,7 @@ class Changing:
             one = self._open.get(seat)
             if one is None or not one.on_spot or one.told == one.over or hand is None:
                 continue
-            if self._reads_tray or one.others or seat != hand.to_act:
+            if self._knows(seat) or one.others or seat != hand.to_act:
                 found[seat] = self._until(seat, one)
         return {seat: until for seat, until in found.items() if at < until}
 
@@ -155,7 +156,7 @@ class Changing:
         one = self._open.get(seat) if seat is not None else None
         if seat is None or one is None or one.told == one.over or at >= self._until(seat, one):
             return None
-        return one.since if self._reads_tray and (one.on_spot or one.over < 0) else None
+        return one.since if self._knows(seat) and (one.on_spot or one.over < 0) else None
 
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
@@ -171,6 +172,10 @@ class Changing:
     @property
     def _reads_tray(self) -> bool:
         return "tray" in self._where.seen_places
+
+    def _knows(self, seat: int) -> bool:
+        """Whether all is read that a seat can change: change that comes to a stack of no antenna is a stake next."""
+        return self._reads_tray and f"stack:{seat}" in self._where.seen_places
 
     def _worth(self, tags: Iterable[str]) -> int:
         return value(self._setup.chipset, list(tags))
@@ -223,8 +228,8 @@ class Changing:
         """It has not come out even in time. What nobody paid for is no stake; what is missing the stake tells."""
         one.told = one.over
         self._replaces_earlier(seat, one, hand)
-        if not self._reads_tray and not one.others:
-            return []  # nobody knows where these chips are from: they are what they seem to be
+        if not self._knows(seat) and not one.others:
+            return []  # nobody knows whose these chips were: they are what they seem to be
         spot, unpaid = f"bet:{seat}", set[str]()
         left = min(one.over, self._worth(self._bets.stake_lying(seat)) - hand.bet.get(seat, 0))
         for tag in sorted(self._where.at(spot) & one.came, key=lambda tag: (-self._worth([tag]), tag)):

@@ -261,10 +261,11 @@ class RfidTable:
                 facts += self._stake(seat, state)
             else:
                 facts.append(later.pop(0)[1])
-        self._again = at if waiting is None and (later or ready) else until
+        soon = at if changing is None else at + AGAIN
+        self._again = soon if waiting is None and (later or ready) else until
         self._later = later + held
         for seat in ready:
-            bets.postpone(seat, at if waiting is None else at + AGAIN)
+            bets.postpone(seat, soon if waiting is None else at + AGAIN)
         return facts
 
     def _exchanged(self, ready: list[int], at: int, state: State) -> int | None:

@@ -21,7 +21,7 @@ from controller.core.facts import (
 from controller.core.rules.ultimate.house import SPOTS
 from controller.core.rules.ultimate.state import Coup
 from controller.core.sensing import ultimate_keys
-from controller.core.sensing.counting import tray_count
+from controller.core.sensing.closing import Tray
 from controller.core.sensing.gaps import Gaps
 from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.ultimate_spots import Lying, Round
@@ -54,8 +54,7 @@ class UltimateRfid:
         self._newest: dict[str, Evidence] = {}
         self._round = Round()
         self._met: set[str] = set()
-        self._told_tray: frozenset[str] | None = None
-        self._tray_since = 0
+        self._tray = Tray(setup, self._where, self._newest)
 
     def _absent(self, tag: str, place: str) -> int:
         if tag not in self._setup.deck.tags:
@@ -142,11 +141,11 @@ class UltimateRfid:
             if lying.check_at is not None and at >= lying.check_at:
                 lying.check_at = None
                 if lying.changed_at is None and self._amount(place, state)[0] != self._last(lying, state):
-                    lying.changed_at = lying.began = at
+                    lying.changed_at = lying.began = lying.due = at
         facts = self._tell(at, state)
         if not facts:
             facts += self._tucked(at, state) + self._collected(at, state)
-        return facts + self._tray(at)
+        return facts + self._tray.tick(at)
 
     def also(self, since: int, fact: Fact) -> None:
         """See ``witnessed.Primary``."""
@@ -160,15 +159,13 @@ class UltimateRfid:
         """When ``tick`` is next due, in monotonic ns."""
         times: list[int | None] = [keys.deadline() for keys in self._keys.values()]
         times.append(self._where.deadline())
-        merge = self._timing.merge_ms * MS
-        times += [lying.changed_at + merge for lying in self._spots.values() if lying.changed_at is not None]
+        times += [lying.due for lying in self._spots.values() if lying.changed_at is not None]
         times.append(self._gaps.due if self._later else None)
         times += [lying.check_at for lying in self._spots.values() if lying.check_at is not None]
         times += [since + TUCK_MS * MS for since in self._round.tuck_since.values()]
         if self._round.clear_since is not None:
             times.append(self._round.clear_since + self._timing.clear_ms * MS)
-        if self._told_tray is not None and self._where.at("tray") != self._told_tray:
-            times.append(self._tray_since + self._timing.debounce_ms * MS)
+        times.append(self._tray.deadline())
         return min((t for t in times if t is not None), default=None)
 
     def _follow(self, state: State) -> None:
@@ -186,14 +183,14 @@ class UltimateRfid:
         if move.tag in self._setup.deck.tags:
             self._later.append((move.since, move))
             return
+        self._tray.moved(move, at)
         for place in (move.before, move.after):
             lying = self._spots.get(place or "")
             if lying is not None:
                 since = self._gaps.earliest(place or "", move.since)
                 lying.began = since if lying.changed_at is None else min(lying.began, since)
-                lying.changed_at = at
-            if place == "tray":
-                self._tray_since = at
+                lying.changed_at, lying.due = at, at + self._timing.merge_ms * MS
+                lying.changes = lying.changes or "tray" in (move.before, move.after)
 
     # --- telling in order ------------------------------------------------------------------------------------
 
@@ -209,11 +206,16 @@ class UltimateRfid:
                 continue
             if arriving is not None:
                 lying.changed_at = at
-            if at - lying.changed_at < self._timing.merge_ms * MS:
+            lying.due = lying.changed_at + self._timing.merge_ms * MS
+            if at < lying.due:
                 waiting.append(lying.began)
-            else:
-                self._later.append((lying.began, self._stake(place, lying, state)))
-                lying.changed_at = None
+                continue
+            if self._half_changed(place, lying, state):
+                lying.due = lying.changed_at + self._timing.change_ms * MS
+                if at < lying.due:
+                    continue
+            self._later.append((lying.began, self._stake(place, lying, state)))
+            lying.changed_at, lying.changes = None, False
         first = min(waiting, default=None)
         coming = [s for place in self._card_places() if (s := self._where.arriving_since(place)) is not None]
         cards = min([*coming, *self._gaps.open(at)], default=None)  # stakes that are keyed stand in for a lost reader
@@ -225,6 +227,12 @@ class UltimateRfid:
             else:
                 facts += self._fact(what, state)
         return facts
+
+    def _half_changed(self, place: str, lying: Lying, state: State) -> bool:
+        """A stake that stands is perhaps being changed at the tray: the other half comes, or it is told."""
+        coup = state.table.coup
+        standing = coup is not None and coup.phase in ("deal", "decide") and state.held is None
+        return lying.changes and standing and self._amount(place, state)[0] != self._last(lying, state)
 
     def _card_places(self) -> list[str]:
         return [place for place in self._watched.values() if place not in self._spots and place != "tray"]
@@ -359,15 +367,6 @@ class UltimateRfid:
 
     def _at_rest(self) -> bool:
         return all(lying.changed_at is None and lying.check_at is None for lying in self._spots.values())
-
-    def _tray(self, at: int) -> list[Fact]:
-        lying = self._where.at("tray")
-        if "tray" not in self._where.seen_places or lying == self._told_tray or self._where.unsettled("tray"):
-            return []
-        if self._told_tray is not None and at - self._tray_since < self._timing.debounce_ms * MS:
-            return []
-        self._told_tray = lying
-        return [tray_count(self._setup.chipset, lying, self._newest["tray"])]
 
 
 def _lies(coup: Coup, card: str, place: str) -> bool:

@@ -14,6 +14,10 @@ class Lying:
     told: int | None = None
     changed_at: int | None = None
     began: int = 0
+    due: int = 0
+    """When to look again, while ``changed_at`` is set."""
+    changes: bool = False
+    """Whether some of them come from the tray or go there: it may be change."""
     check_at: int | None = None
     """When what lies here is held against what is on record, after nobody watched it."""
 
