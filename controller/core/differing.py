@@ -79,6 +79,8 @@ def astray(out: Out, fact: CardsAstray) -> None:
     kind = f"cards_{fact.what}"
     if hand is None or any(i.kind == kind and _among(fact.seat, seats, i) for i in out.state.incidents.values()):
         return
+    if fact.what == "switched" and any(incidents.is_too_many_at(i, fact.seat) for i in out.state.incidents.values()):
+        return  # the same cards
     dealt = len(hand.board) if fact.seat is None else len(hand.own(fact.seat))
     live = fact.what in ("missing", "exchanged", "switched")
     incidents.open_one(

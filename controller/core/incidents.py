@@ -6,7 +6,7 @@ from typing import Any, Literal
 from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
 from controller.core.out import Out
 from controller.core.rules.ultimate.state import Coup
-from controller.core.state import Hand
+from controller.core.state import Hand, Incident
 
 Severity = Literal["low", "high", "stop"]
 PREMATURE = {"preflop": "I-4", "flop": "I-5", "turn": "I-5"}
@@ -186,11 +186,19 @@ PROPOSED = {"no_burn": "stands", "extra_burn": "stands", "four_card_flop": "scra
 """What is proposed for a card at a wrong place; a misdeal, as far as it is still one, for all others."""
 
 
+def is_too_many_at(incident: Incident, seat: int | None) -> bool:
+    """Whether it is asked already what cards beyond its own do before a seat (I-10)."""
+    return incident.kind == "too_many_cards" and incident.facts.get("seat") == seat
+
+
 def misplaced_card(out: Out, hand: Hand, problem: str, fact: CardCame) -> None:
     """A card lies where the deal does not send it (I-6 to I-10): misdeal before substantial action (CM-11)."""
     code, key = MISPLACED[problem]
     if any(i.kind == problem and i.hand == hand.id for i in out.state.incidents.values()):
         return
+    switched = [i for i in out.state.incidents.values() if i.kind == "cards_switched" and i.facts["seat"] == fact.seat]
+    if problem == "too_many_cards" and switched:
+        return  # they lie in place of the seat's own: asked already
     misdealt = problem not in PROPOSED
     proposed = PROPOSED.get(problem) or ("redeal" if not hand.substantial else "play_on")
     facts = {"place": fact.place} | ({} if fact.seat is None else {"seat": fact.seat})

@@ -150,7 +150,8 @@ def test_other_cards_of_the_deck_at_a_seat_are_not_tabled(unread: bool, wait: in
     table.run(wait)
     table.key("1", "SHOW")
     table.run(6000)
-    assert ("cards_switched", [1]) in kinds(table)
+    assert len(kinds(table)) == 1, "one fact is one matter"
+    assert kinds(table)[0][0] in ("cards_switched", "too_many_cards")
     assert table.all("hand.tabled") == []
     kept(table)
 
