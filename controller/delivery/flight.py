@@ -52,6 +52,8 @@ class Flight:
     read_to: int = 0
     more: bool = True
     replay: Replay | None = None
+    shown: int | None = None
+    """The last snapshot."""
     moved_at: float = field(default_factory=time.monotonic)
 
     @property

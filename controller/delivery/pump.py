@@ -240,7 +240,9 @@ class Pump:
     def _serve_requests(self, flight: Flight, outbox: Outbox) -> None:
         """Answer what subscribers asked, and go on with the replay that is under way."""
         for message in self._serving.answers(flight, outbox.ledger):
-            self._put(flight, message)
+            token = self._put(flight, message)
+            if message.topic == self._topics.snapshot:
+                flight.shown = token
         replay = flight.replay
         while replay is not None and len(replay.under_way) < AT_ONCE and (part := replay.next()):
             replay.under_way.add(self._put(flight, part))
@@ -297,6 +299,9 @@ class Pump:
         sent_at = flight.sent_at.pop(outcome.token)
         if flight.replay is not None and outcome.token in flight.replay.under_way:
             self._replayed(flight, outcome)
+            return
+        if outcome.token == flight.shown:
+            self._serving.booked(taken=outcome.refused is None)
             return
         stands_in = item is not None and item.type == _WITHHELD
         flight.trials -= stands_in

@@ -20,6 +20,8 @@ from controller.ledger.errors import LedgerError
 
 MOST_WAITING = 16
 BUSY_MS = 1000
+UNWELCOME = 4
+"""So many connections in a row that ended at a snapshot: it is why."""
 
 _log = structlog.get_logger("delivery")
 
@@ -37,6 +39,8 @@ class Serving:
         self._listens = bool(grants)
         self._shown: tuple[int, bytes] | None = None
         self._told: tuple[int, int] = (0, 0)
+        self._unanswered = False
+        self._hang_ups = 0
         self.has_spoken = False
         """We were ``ready`` once: whatever else stands on our own topic was said by another since."""
 
@@ -61,12 +65,23 @@ class Serving:
         """How the table stands after a row, to be retained once that row is out. From any thread."""
         self._shown = row, body
 
+    def booked(self, *, taken: bool) -> None:
+        """The broker has taken a snapshot, or refused it: then it is not told any more."""
+        self._unanswered, self._hang_ups = False, 0 if taken else UNWELCOME
+        if not taken:
+            _log.error("the broker refuses the snapshot: give this table the right to write it, then restart")
+
     def _snapshot(self, flight: Flight) -> Iterator[Message]:
-        """The newest snapshot, if this connection has not told it and what it tells of has been sent."""
+        """The newest snapshot, if this connection has not told it and what it tells of has been sent.
+
+        A broker that can only hang up on what it does not want gets it no more after some times.
+        """
         shown, behind = self._shown, flight.ready or flight.more or flight.held
-        if shown is None or behind or self._told == (flight.session, shown[0]):
+        if shown is None or behind or self._told == (flight.session, shown[0]) or self._hang_ups >= UNWELCOME:
             return
-        self._told = flight.session, shown[0]
+        if self._unanswered and self._told[0] != flight.session:
+            self._hang_ups += 1
+        self._told, self._unanswered = (flight.session, shown[0]), True
         yield Message(self._topics.snapshot, shown[1], retain=True)
 
     def answers(self, flight: Flight, ledger: str) -> Iterator[Message]:

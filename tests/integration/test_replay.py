@@ -220,6 +220,30 @@ def test_a_snapshot_goes_to_nobody_who_may_not_read_play(broker: MosquittoBroker
         assert end == {"done": True}
 
 
+def test_a_broker_that_refuses_the_snapshot_gets_everything_else(tmp_path: Path, rig: MakeRig) -> None:
+    lines = ("read #", f"deny {TOPICS.snapshot}", f"write {TOPICS.base}/#")
+    (tmp_path / "acl").write_text("".join(f"topic {line}\n" for line in lines))
+    with (
+        MosquittoBroker(tmp_path, extra=f"acl_file {tmp_path / 'acl'}\n") as broker,
+        rig(broker.port) as r,
+        Subscriber(broker.port) as subscriber,
+    ):
+        r.pump.start()
+        for number in range(8):
+            r.play()
+            r.pump.show(r.ledger.row, b'{"sequence":"%d"}' % number)
+            wait_until(lambda: unsent(r) == 0, 20)
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert not topics_of(subscriber, TOPICS.snapshot)
+        assert "record.withheld" not in r.kinds()
+        connections = r.pump.counters.connections
+        for number in range(4):
+            r.play()
+            r.pump.show(r.ledger.row, b'{"sequence":"1%d"}' % number)
+            wait_until(lambda: unsent(r) == 0, 20)
+        assert r.pump.counters.connections == connections, "it is not tried again"
+
+
 def topics_of(subscriber: Subscriber, topic: str) -> int:
     return sum(heard.topic == topic for heard in list(subscriber.heard))
 
