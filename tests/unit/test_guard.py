@@ -17,7 +17,7 @@ from drivers.readings import DeviceConflict, TagsSeen
 from tests.boxrigs import RfidRig
 from tests.felt import Felt, restores, setup, through_json
 from tests.floors import ANY_STACK, House
-from tests.unit.test_rfid_table import Rfid
+from tests.unit.test_rfid_table import HOLES, Rfid
 
 
 class Watched(Rfid):
@@ -222,6 +222,34 @@ def test_i29_only_the_owners_action_is_held() -> None:
     felt.say("rule", incident=name)
     felt.act("c", "k")
     restores(felt.session, felt.records)
+
+
+def test_i29_chips_that_are_put_forward_meanwhile_are_no_stake_before_the_ruling() -> None:
+    felt = Watched(C05000001="stolen")
+    felt.setup = replace(felt.setup, test=False)
+    felt.table = Table(felt.setup)
+    felt.open()
+    felt.bet(1, 500)
+    felt.bet(2, 1000)
+    felt.deal(HOLES)
+    felt.put(["C05000001"], "stack:3")
+    felt.run(4000)
+    state, before = felt.table.session.state, len(felt.records)
+    felt.bet(3, 1000)
+    felt.run(4000)
+    told = [record.data["what"] for record in felt.records[before:] if record.type == "breach.noted"]
+    assert told == ["chips_loose"]
+    name = next(iter(state.silent))
+    felt.records += felt.table.session.command(
+        Command("rule", {"incident": name}, "s-1", "manager", "seen"), felt.at, 0
+    )
+    chips = list(felt.places["bet:3"])
+    felt.put(chips, "stack:3")
+    felt.run(3000)
+    felt.put(chips, "bet:3")
+    felt.run(4000)
+    (taken,) = felt.all("action.taken")
+    assert (taken["seat"], taken["kind"], taken["to"]) == (3, "call", 1000)
 
 
 def test_i29_holds_nobody_in_test_mode_and_leaves_no_hole_in_the_names() -> None:
