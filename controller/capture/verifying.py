@@ -253,7 +253,8 @@ class _Run:
 
 def _differences(made: Record, stored: Record) -> Iterator[str]:
     data, held = dict(made.data), dict(stored.data)
-    if isinstance(data.get("refers"), Mapping):
+    refers = data.get("refers")
+    if isinstance(refers, Mapping) or (isinstance(refers, list) and any(isinstance(one, Mapping) for one in refers)):
         # The core names an event by its type; its id is the ledger's.
         data.pop("refers"), held.pop("refers", None)
     if isinstance(data.get("through"), Mapping):

@@ -391,3 +391,26 @@ def test_what_hangs_on_a_closed_card_is_said_not_to_be_held_without_the_key(tmp_
     assert any("what follows: cannot be held against without --card-key" in note for note in replayed.notes)
     with_key = verify_capture(tmp_path / "ledger", taped.capture, load_auditor_key(tmp_path / "auditor"))
     assert (with_key.faults, with_key.notes) == ([], [])
+
+
+def test_what_the_ledger_alone_can_name_is_no_difference(tmp_path: Path) -> None:
+    """A corrected hand: its records refer to events, and only the ledger knows their ids."""
+    taped = Begun(tmp_path)
+    taped.say("open", button=2)
+    for seat in (1, 2):
+        taped.say("seat", seat=seat, stack=10_000)
+    taped.key("HAND")
+    taped.cards(1, "As", "Kd", "Ah", "Kh")
+    taped.key("FOLD")
+    taped.key("DONE")
+    pending = taped.table.session.state.pending
+    assert pending is not None
+    (winner,) = pending.result["winners"]
+    move = {"from": f"seat:{winner}", "to": f"seat:{3 - winner}", "amount": 100}
+    taped.feed(Command("dispute", {}, "s-01", "manager", "the other one won"))
+    args = {"incident": "I-19", "ruling": "correct", "moves": [move]}
+    taped.feed(Command("rule", args, "s-01", "manager", "so it was"))
+    assert [record.type for record in taped.table.session.out.records][1:2] == ["hand.corrected"]
+    taped.end()
+    replayed = verify_capture(tmp_path / "ledger", taped.capture, load_auditor_key(tmp_path / "auditor"))
+    assert (replayed.faults, replayed.notes) == ([], [])
