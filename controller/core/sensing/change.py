@@ -125,6 +125,8 @@ class Changing:
     def tick(self, at: int, state: State) -> list[ChangeDiffers]:
         """Exchanges that are even are over; those that have not become so in time are told."""
         hand, told = state.hand, list[ChangeDiffers]()
+        if hand is not None and hand.id == self._hand and not self._open:
+            return told
         if hand is None or hand.phase == "award" or hand.id != self._hand:
             self._hand = None if hand is None else hand.id
             self._open.clear()
@@ -142,7 +144,7 @@ class Changing:
     def waiting(self, seats: Iterable[int], at: int, hand: Hand | None) -> dict[int, int]:
         """Of these seats, those whose chips wait for the other half of an exchange, and until when."""
         found: dict[int, int] = {}
-        for seat in seats:
+        for seat in seats if self._open else ():
             one = self._open.get(seat)
             if one is None or not one.on_spot or one.told == one.over or hand is None:
                 continue
@@ -152,6 +154,8 @@ class Changing:
 
     def begun(self, at: int, hand: Hand | None) -> int | None:
         """Since when the seat to act makes change; ``None``: it does not, or has taken too long."""
+        if not self._open:
+            return None
         seat = hand.to_act if hand is not None and hand.phase == "bet" else None
         one = self._open.get(seat) if seat is not None else None
         if seat is None or one is None or one.told == one.over or at >= self._until(seat, one):

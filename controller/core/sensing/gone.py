@@ -80,6 +80,8 @@ class Gone:
 
     def tick(self, at: int, state: State) -> list[Fact]:
         """What has been away for long enough."""
+        if not (self._lifted or self._mucked or self._retrieved or self._taken):
+            return []
         hand = state.hand
         if hand is None or hand.phase == "award":
             for held in (self._lifted, self._mucked, self._retrieved, self._taken):

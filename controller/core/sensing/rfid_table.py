@@ -273,7 +273,7 @@ class RfidTable:
 
         Since when the seat to act makes change: what others do later is told later.
         """
-        for seat, until in self._change.waiting(list(ready), at, state.hand).items():
+        for seat, until in self._change.waiting(ready, at, state.hand).items():
             ready.remove(seat)
             self._bets.postpone(seat, until)
         return self._change.begun(at, state.hand)
