@@ -1,6 +1,8 @@
 """A table with antennas and chips in its tray, where people make change."""
 
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from controller.core.session import Session
@@ -81,11 +83,19 @@ class Till(Rfid):
         self.kept()
 
 
-def dealt(**given: Any) -> Till:
-    """Blinds of 500 and 1000 lie there and the cards are dealt; seat 3 is to act."""
+@cache
+def _dealt(**given: Any) -> Till:
     table = Till(**given)
     table.open()
     table.bet(1, 500)
     table.bet(2, 1000)
     table.deal(HOLES)
     return table
+
+
+def dealt(**given: Any) -> Till:
+    """Blinds of 500 and 1000 lie there and the cards are dealt; seat 3 is to act. Played once, and then copied."""
+    table = _dealt(**given)
+    setup = table.setup
+    same = (setup, setup.profile, setup.chipset, setup.deck, setup.devices, *setup.devices)
+    return deepcopy(table, {id(one): one for one in same})
