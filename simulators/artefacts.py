@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 from controller.software import software
 from simulators import coverage, faulted
-from simulators.verdict import Case, exit_code
+from simulators.verdict import Case, exit_code, unstruck
 
 TAGS = {"failed": "failure", "error": "error", "wrong": "error", "skipped": "skipped"}
 """Whose mistake it was: ``failure`` is the product's, ``error`` the rig's or the script's."""
@@ -76,6 +76,7 @@ def report(
         "exit": int(exit_code(cases)),
         "properties": dict(about),
         "cases": [case.as_json() | _performed(case) | {"again": case.command} for case in cases],
+        "unstruck": unstruck(cases),
         "coverage": coverage.as_json(cases),
     }
     if budgets:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from simulators import coverage, faulted
-from simulators.verdict import Case, exit_code
+from simulators.verdict import Case, exit_code, unstruck
 
 ALL_BELOW = 40
 """Up to so many cases the table has a line for each; above, only for those with something to say."""
@@ -31,6 +31,7 @@ def as_json(cases: Sequence[Case], out: TextIO) -> None:
         "outcomes": dict(Counter(case.outcome for case in cases)),
         "breaches": dict(_total(case.breaches for case in cases)),
         "incidents": dict(_total(case.incidents for case in cases)),
+        "unstruck": unstruck(cases),
         "cases": [case.as_json() for case in cases],
     } | ({"faults": faulted.as_json(cases)} if faulted.struck_of(cases) else {})
     json.dump(document, out, indent=1)
@@ -66,6 +67,10 @@ def summary(cases: Sequence[Case]) -> Iterator[str]:
             yield f"{title}: " + ", ".join(
                 f"{code} in {in_cases[code]} hands ({n} times)" for code, n in sorted(total.items())
             )
+    sound = unstruck(cases)
+    if sound["hands"]:
+        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sound.items() if name != "hands")
+        yield f"{sound['hands']} hands without a fault: {told}"
     yield from faulted.summary(cases)
     yield coverage.summary(cases)
     apart = [case.name for case in cases if not case.compared]

@@ -13,7 +13,18 @@ from simulators import disk
 from simulators.broker import mosquitto_program
 from simulators.errors import RigError, ScriptError
 from simulators.scripts import scenario
-from simulators.scripts.acts import FELT_ACTS, Act, CloneTags, DeviceAct, Flicker, Power, Press, SystemAct, Unreadable
+from simulators.scripts.acts import (
+    FELT_ACTS,
+    Act,
+    CloneTags,
+    DeviceAct,
+    Flicker,
+    Pause,
+    Power,
+    Press,
+    SystemAct,
+    Unreadable,
+)
 from simulators.scripts.scenario import Scenario
 from simulators.verdict import Exit
 
@@ -32,6 +43,9 @@ def lacks(script: Scenario, through: str, rig: "Rig | None" = None) -> Iterator[
     path = script.path
     if script.run.clock == "virtual" and through == "wires":
         yield ScriptError(path, "run.clock", "virtual", "time of processes is real: rehearse through virtual")
+    if through == "wires" and (least := _least_ms(script)) > 1000 * script.run.timeout_s * script.run.speed:
+        remedy = f"its last step is never reached: the steps take {least // 1000} s at least"
+        yield ScriptError(path, "run.timeout_s", script.run.timeout_s, remedy)
     for need in script.run.needs:
         if need not in HAS[through]:
             yield ScriptError(path, "run.needs", need, f"{through} has not got it: rehearse through wires")
@@ -43,6 +57,19 @@ def lacks(script: Scenario, through: str, rig: "Rig | None" = None) -> Iterator[
         for why in filter(None, (_lack(act, through, rig) for act in step.acts)):
             yield ScriptError(path, f"{step.id}.do", step.do, why, step.line)
             break
+
+
+def _least_ms(script: Scenario) -> int:
+    """So long the steps take at least, in the table's time, when nobody waits for anything."""
+    total, gap = 0, script.pace["gap_ms"].low
+    for step in script.steps:
+        if step.at_ms is not None:
+            total = max(total, step.at_ms)
+        elif step.when is None and not step.beside:
+            total += gap if step.gap is None else step.gap.low
+        if not step.beside:
+            total += sum(act.ms for act in step.acts if isinstance(act, Pause))
+    return total
 
 
 def _lack(act: Act, through: str, rig: "Rig | None") -> str:

@@ -112,6 +112,19 @@ def exit_code(cases: Iterable[Case]) -> Exit:
     return Exit.PASSED if outcomes["passed"] else Exit.NOTHING
 
 
+def unstruck(cases: Iterable[Case]) -> dict[str, int]:
+    """What became of the hands to which nothing was made to happen: each figure but ``hands`` ought to be 0."""
+    sound = [case for case in cases if case.outcome in ("passed", "failed") and not (case.fault or case.faulted)]
+    return {
+        "hands": sum(case.hands for case in sound),
+        "wrong": sum(bool(case.wrong) for case in sound),
+        "held_needlessly": sum(bool(case.needless_holds) for case in sound),
+        "breached_needlessly": sum(bool(case.needless_breaches) for case in sound),
+        "lost_or_changed": sum(bool(case.changed) for case in sound),
+        "leaked": sum(bool(case.leaked) for case in sound),
+    }
+
+
 def count(case: Case, events: Sequence[Seen]) -> None:
     """Note what the events tell of breaches, incidents and hands."""
     for event in events:

@@ -7,6 +7,7 @@ import pytest
 
 from simulators import runnable
 from simulators.errors import ScriptError
+from simulators.expand import expanded
 from simulators.judge import MS
 from simulators.plan import of_scenario
 from simulators.playing import ScenarioRun
@@ -303,6 +304,26 @@ def test_what_cannot_be_done_there_is_said_before_anything_moves(
         case = played(path, where, table="shoe")
         assert case.outcome == "skipped"
         assert says in case.lines[0]
+
+
+def test_steps_that_the_time_allowed_does_not_reach_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, 'do = "pause", ms = 1300000')
+    assert runnable.main([str(path), "--through", "virtual"]) == Exit.PASSED
+    assert runnable.main([str(path), "--through", "wires"]) == Exit.SCRIPT
+    assert "run.timeout_s = 240: its last step is never reached" in capsys.readouterr().err
+
+
+def test_what_will_be_done_at_the_same_time_is_told_in_the_order_of_time(tmp_path: Path) -> None:
+    path = tmp_path / "case.toml"
+    path.write_text(BLINDS_AT_ONCE, encoding="utf-8")
+    told = expanded(scenario.load(path, Pick("", "rfid")))
+    times = [int(line.split()[0]) for line in told]
+    assert times == sorted(times)
+    steps = [line.split()[1] for line in told]
+    assert times[steps.index("big:")] - times[steps.index("small:")] == 150
+    assert "big:" in steps[: len(steps) - steps[::-1].index("small:")], "both go on at the same time"
 
 
 def test_a_scenario_of_the_fake_clock_is_not_played_with_processes(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """What nights keep: golden streams, the coverage table, figures against the nights before, and memory."""
 
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from simulators import accepting, coverage, golden, night, trend
+from simulators import accepting, coverage, golden, night, report, trend
 from simulators.errors import ScriptError
 from simulators.faulted import NEEDED, Faults
 from simulators.faults import KINDS
@@ -281,3 +282,21 @@ def test_the_report_has_drawn_values_budgets_and_who_was_there(tmp_path: Path) -
     said = out.read_text(encoding="utf-8")
     assert '<property name="profile" value="' in said
     assert '<property name="device.shoe0" value="FS-1 SHOE-0001 1.0.0"' in said
+
+
+def test_the_report_counts_what_became_of_hands_without_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [
+        Case("well", "passed", hands=1),
+        Case("held", "failed", hands=1, needless_holds=2, wrong=1, lines=["incident I-4 was opened"]),
+        Case("breached", "failed", hands=1, needless_breaches=1, lines=["breach RS-4.2 was noted"]),
+        Case("struck", "passed", hands=1, needless_holds=1, fault="drop", fate=NEEDED),
+        Case("skipped", "skipped", ["no"]),
+    ]
+    said = list(report.summary(cases))
+    counted = "1 wrong, 1 held needlessly, 1 breached needlessly, 0 lost or changed, 0 leaked"
+    assert f"3 hands without a fault: {counted}" in said
+    assert any(line.startswith("1 hands were struck by a fault: 0 right, 1 held and needed") for line in said)
+    report.as_json(cases, sys.stdout)
+    document = json.loads(capsys.readouterr().out)
+    assert document["unstruck"]["held_needlessly"] == 1
+    assert document["faults"]["struck"] == 1
