@@ -49,7 +49,8 @@ def read(path: Path) -> Night:
     rigs = tuple(_rig(top, name) for name in top.texts("rigs"))
     found: list[Path] = []
     for glob in top.texts("cases"):
-        files = sorted(file for file in path.parent.glob(glob) if file.suffix in PLAYED and file != path)
+        deep = f"{glob}/*" if glob.endswith("**") else glob  # all below it
+        files = sorted(file for file in path.parent.glob(deep) if file.suffix in PLAYED and file != path)
         if not files:
             raise top.wrong("cases", glob, "no scenario and no recorded hand is there")
         found += [file for file in files if file not in found]

@@ -300,3 +300,12 @@ def test_the_report_counts_what_became_of_hands_without_a_fault(capsys: pytest.C
     document = json.loads(capsys.readouterr().out)
     assert document["unstruck"]["held_needlessly"] == 1
     assert document["faults"]["struck"] == 1
+
+
+def test_a_night_takes_all_below_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "poker" / "deep").mkdir(parents=True)
+    for name in ("poker/one.toml", "poker/deep/two.toml", "poker/deep/three.pcapng", "poker/notes.txt"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    written = tmp_path / "nightly.toml"
+    written.write_text('schema = 1\ncases = ["poker/**"]\n', encoding="utf-8")
+    assert {path.name for path in night.read(written).cases} == {"one.toml", "two.toml", "three.pcapng"}
