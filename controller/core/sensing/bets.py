@@ -287,7 +287,6 @@ class Bets:
         if hand is not None and not spot.watched and seat in hand.acted and seat != hand.to_act:
             spot.told, spot.lay = value(self._setup.chipset, lying - spot.carried), lying - spot.carried
             spot.movements = max(spot.movements, 1 if spot.lay else 0)  # more of it now is one movement too many
-            spot.movements = max(spot.movements, 1)  # it acted with them: what comes now comes after
         spot.changed_at = spot.began = spot.left = None
         spot.warned = spot.moved_here = spot.watched = False
         spot.fresh.clear()
