@@ -6,14 +6,18 @@ from typing import Any
 from controller.core.records import REFUSALS, Record
 from controller.errors import LocalError
 
+HIDDEN = "guard"
+"""The stream that is for surveillance alone: nothing that is said at the table names a record of it (I-29)."""
+
 
 def mistake(error: LocalError) -> dict[str, Any]:
     """A command that could not be read: the field, its value, the remedy."""
     return {"ok": False, "error": {"field": error.field, "value": error.value, "remedy": error.remedy}}
 
 
-def told(records: tuple[Record, ...]) -> dict[str, Any]:
-    """What the records of a command say to the person who gave it."""
+def told(written: tuple[Record, ...]) -> dict[str, Any]:
+    """What the records of a command say to the person who gave it, of the streams that the table may see."""
+    records = [record for record in written if record.stream != HIDDEN]
     refused: list[dict[str, Any]] = [
         {
             str(name): record.data[name]
@@ -33,6 +37,14 @@ def told(records: tuple[Record, ...]) -> dict[str, Any]:
         for record in records
     ]
     return {"ok": False, "refused": refused, "records": told} if refused else {"ok": True, "records": told}
+
+
+def healthy(report: Mapping[str, Any]) -> dict[str, Any]:
+    """How the process is, as the table is told. What has waited longest may be an event of ``guard``: only its age."""
+    outbox = dict(report.get("outbox") or {})
+    if outbox.get("oldest"):
+        outbox["oldest"] = {"time": outbox["oldest"]["time"]}
+    return {**report, "outbox": outbox}
 
 
 def _refused(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def told(answer: Mapping[str, Any]) -> str:
     lines = [_refusal(refused) for refused in answer.get("refused", ())]
     if not lines:
         lines = [line for record in answer["records"] for line in _record(record)]
-    return "\n".join(lines) or "nothing to do"
+    return "\n".join(lines) or "done"
 
 
 def _record(record: Mapping[str, Any]) -> list[str]:

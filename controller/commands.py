@@ -22,7 +22,7 @@ import structlog
 
 from controller import requestline
 from controller.access import Access, Counter, may
-from controller.answers import mistake, told
+from controller.answers import healthy, mistake, told
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.core.said import shown
@@ -72,7 +72,7 @@ class Desk:
             if request["command"] == "status":
                 return {"ok": True, "status": self._status()}
             if request["command"] == "health":
-                return {"ok": True, "health": dict(self._health())}
+                return {"ok": True, "health": healthy(self._health())}
             return self._command(request, uid)
         except LocalError as error:
             return mistake(error)
