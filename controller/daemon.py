@@ -317,6 +317,8 @@ class Daemon:
             if now >= archive_at:
                 archive_at = now + ARCHIVE_S
                 self._archive_if_due(health)
+            if self._pump:
+                self._pump.revive()
             for name, count in self._progress(core).items():
                 if name not in moved or moved[name][0] != count:
                     moved[name] = (count, now)

@@ -105,7 +105,8 @@ def make_rig(
     **settings: Any,
 ) -> Iterator[Rig]:
     desk = Desk(folder) if folder.exists() else new_desk(folder)
-    publisher = MqttPublisher(MqttSettings("127.0.0.1", port, "felt-zg1-t07", **settings))
+    settings.setdefault("client_id", "felt-zg1-t07")
+    publisher = MqttPublisher(MqttSettings("127.0.0.1", port, **settings))
     if gate is not None:
         gate.publisher = publisher
     with desk.open() as ledger:

@@ -8,7 +8,10 @@ BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 @dataclass(slots=True)
 class Counters:
-    """Since the process began. ``conflicts``: somebody else was seen under our name."""
+    """Since the process began.
+
+    ``conflicts``: somebody else was seen under our name. ``unheard``: the broker did not let us listen.
+    """
 
     connections: int = 0
     losses: int = 0
@@ -17,6 +20,7 @@ class Counters:
     replays: int = 0
     requests_refused: int = 0
     conflicts: int = 0
+    unheard: int = 0
     ack_buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     ack_sum_s: float = 0.0
 

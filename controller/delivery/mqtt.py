@@ -27,8 +27,9 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.delivery.errors import BrokerError
+from controller.delivery.lookup import Lookup
 from controller.delivery.properties import Packed
-from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome
+from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Unheard
 from controller.errors import LocalError
 
 # paho ships no type for this call.
@@ -87,26 +88,28 @@ class MqttPublisher:
         self._modern = settings.version == "5"
         self._tls = _tls_context(settings) if settings.tls else None
         self._client: Client | None = None
+        self._lookup = Lookup(settings.host, settings.port)
         self._greeting: tuple[str, str] | None = None
         """What the broker said when we came: a cause and its words, both empty where we are welcome."""
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         finalize(self, os.close, self._bell)
 
     def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
-        """See ``Publisher``. Takes at most twice ``connect_timeout_s``."""
+        """See ``Publisher``. Takes at most three times ``connect_timeout_s``; each call tries one address."""
         self.close()
         settings = self._settings
         where = f"broker {settings.host}:{settings.port}"
         self._greeting = None
+        address = self._lookup.next(settings.connect_timeout_s)
         client = self._client = self._new_client(session, sink)
         client.will_set(will.topic, will.body, qos=1, retain=will.retain)
         try:
             if self._modern:
                 bound = _properties(PacketTypes.CONNECT)
                 bound.MaximumPacketSize = _LARGEST_IN
-                client.connect(settings.host, settings.port, settings.keepalive_s, clean_start=True, properties=bound)
+                client.connect(address, settings.port, settings.keepalive_s, clean_start=True, properties=bound)
             else:
-                client.connect(settings.host, settings.port, settings.keepalive_s)
+                client.connect(address, settings.port, settings.keepalive_s)
         except (OSError, ValueError) as error:
             self.close()
             cause = "refused" if isinstance(error, ConnectionRefusedError) else "unreachable"
@@ -222,11 +225,17 @@ class MqttPublisher:
             said = message.properties
             reply = getattr(said, "ResponseTopic", None)
             correlation = getattr(said, "CorrelationData", None)
-            sink(Asked(session, message.topic, bytes(message.payload), reply, correlation))
+            kept = bool(message.retain)
+            sink(Asked(session, message.topic, bytes(message.payload), reply, correlation, kept))
+
+        def on_subscribe(_c: Client, _u: object, _m: int, reasons: list[ReasonCode], _p: Properties | None) -> None:
+            if refused := {_key(reason) for reason in reasons if reason.is_failure}:
+                sink(Unheard(session, ", ".join(sorted(refused))))
 
         # With this paho leaves sending to us, in ``_work``, behind hearing.
         client.on_socket_register_write = lambda *_: None
         client.on_message = on_message
+        client.on_subscribe = on_subscribe
         client.on_connect = on_connect
         client.on_publish = on_publish
         client.on_disconnect = on_disconnect
@@ -234,16 +243,18 @@ class MqttPublisher:
 
 
 class _NamedContext(ssl.SSLContext):
-    """Checks the broker's certificate against a name that is not its address: paho knows the address only."""
+    """Checks the broker's certificate against its name: paho knows only the address that it connects to."""
 
-    server_name: str | None = None
+    server_name = ""
 
     def wrap_socket(  # type: ignore[override]
         self, sock: socket.socket, *, server_hostname: str, do_handshake_on_connect: bool
     ) -> ssl.SSLSocket:
         """See ``ssl``; the arguments are those that paho gives."""
-        name = self.server_name or server_hostname
-        return super().wrap_socket(sock, server_hostname=name, do_handshake_on_connect=do_handshake_on_connect)
+        del server_hostname
+        return super().wrap_socket(
+            sock, server_hostname=self.server_name, do_handshake_on_connect=do_handshake_on_connect
+        )
 
 
 def _key(reason: ReasonCode) -> str:
@@ -255,7 +266,7 @@ def _tls_context(settings: MqttSettings) -> ssl.SSLContext:
     """TLS 1.2 or newer; the broker's name is checked, and ours is shown if there is a certificate."""
     try:
         context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.server_name = settings.server_name
+        context.server_name = settings.server_name or settings.host
         if settings.ca is None:
             context.load_default_certs()
         else:

@@ -38,16 +38,28 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A message on a topic that we listen to. ``reply_to`` and ``correlation`` as the protocol carried them."""
+    """A message on a topic that we listen to. ``reply_to`` and ``correlation`` as the protocol carried them.
+
+    ``kept``: the broker had it from before.
+    """
 
     session: int
     topic: str
     body: bytes
     reply_to: str | None = None
     correlation: bytes | None = None
+    kept: bool = False
 
 
-Outcome = Answered | Dropped | Asked
+@dataclass(frozen=True, slots=True)
+class Unheard:
+    """The broker does not let us listen, for this cause."""
+
+    session: int
+    cause: str
+
+
+Outcome = Answered | Dropped | Asked | Unheard
 
 
 class Publisher(Protocol):

@@ -23,8 +23,8 @@ from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError
-from controller.delivery.flight import Flight, HangUps, PumpSettings, about
-from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Publisher
+from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about
+from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Publisher, Unheard
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
 from controller.delivery.serving import Serving
@@ -73,8 +73,7 @@ class Pump:
         # Bounded by what is put in: an outcome per message of the window, and the end of a connection.
         self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
-        # What was just written need not be read again. The oldest fall out where nobody sends: the ledger has them.
-        self._fresh: deque[Unsent | None] = deque(maxlen=_READ_AT_ONCE)
+        self._fresh = Fresh(_READ_AT_ONCE)
         self._connected = False
         self._lost_since: str | None = None
         self._failures = 0
@@ -82,15 +81,28 @@ class Pump:
         self._progress = 0
         self._flush_until: float | None = None
         self._stop_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the thread. It connects by itself, and again whenever it has to."""
+        self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
         self._thread.start()
+
+    def revive(self) -> bool:
+        """Begin again where the thread has ended by an error that nobody foresaw. Call it now and then.
+
+        Returns whether that was so: what killed it may come again.
+        """
+        if self._thread is None or self._thread.is_alive() or self._flush_until is not None:
+            return False
+        _log.error("delivery has ended by an error and begins again")
+        self._outcomes.clear()
+        self.start()
+        return True
 
     def wake(self, written: Sequence[Unsent] = ()) -> None:
         """There are new rows: those ``written``, or ask the ledger. May be called from any thread, at any time."""
-        self._fresh.extend(written or (None,))
+        self._fresh.put(written)
         if not self._woken:
             self._woken = True
             self._publisher.wake()
@@ -104,6 +116,9 @@ class Pump:
         """What the publisher has to say, while we wait for it."""
         if isinstance(outcome, Asked):
             self._serving.offer(outcome)
+        elif isinstance(outcome, Unheard):
+            self.counters.unheard += 1
+            _log.error("the broker does not let us listen: nobody is served, no other seen", cause=outcome.cause)
         else:
             self._outcomes.append(outcome)
 
@@ -127,6 +142,8 @@ class Pump:
         self._woken = True
         self._flush_until = self._stop_at - min(0.5, timeout_s / 2)
         self._publisher.wake()
+        if self._thread is None:
+            return True
         if self._thread.is_alive():
             self._thread.join(timeout_s + _TICK_S)
         return not self._thread.is_alive()
@@ -260,7 +277,7 @@ class Pump:
         self._publisher.wait(wait - now)
         if self._woken:
             self._woken = False
-            self._take_over(flight)
+            self._fresh.take(flight)
         while self._outcomes:
             self._take(flight, outbox, self._outcomes.popleft())
         self._say_restored(flight)
@@ -271,16 +288,6 @@ class Pump:
             if flight.under_way:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
-
-    def _take_over(self, flight: Flight) -> None:
-        """Send what was just written if it follows on what we have; where it does not, ask the ledger."""
-        while self._fresh:
-            item = self._fresh.popleft()
-            last = flight.ready[-1].row if flight.ready else flight.read_to
-            if item is None or item.row > last + 1 or len(flight.ready) >= _READ_AT_ONCE:
-                flight.more = True
-            elif item.row > last and not flight.more:
-                flight.ready.append(item)
 
     def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped) -> None:
         if outcome.session != flight.session:

@@ -82,6 +82,14 @@ class Refusal:
         return self.address.answer(self.content)
 
 
+def read_json(body: bytes) -> Any:
+    """What somebody else wrote; ``None`` where that is no JSON, or deeper than anybody means."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
 @dataclass(slots=True)
 class Desk:
     """Reads requests: who asks, whether that may be, and whether it is not too often. ``now`` is monotonic seconds."""
@@ -94,9 +102,8 @@ class Desk:
         """The request, or the refusal of it; ``None`` where there is nobody to answer."""
         if len(asked.body) > LONGEST:
             return None
-        try:
-            body = json.loads(asked.body)
-        except (ValueError, RecursionError):
+        body = read_json(asked.body)
+        if body is None:
             return None
         address = self._address(asked, body) if isinstance(body, dict) else None
         if address is None:

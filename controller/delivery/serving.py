@@ -1,6 +1,5 @@
 """Answers what subscribers ask over MQTT, between the rows that the pump delivers: a few messages at a time."""
 
-import json
 import queue
 import sqlite3
 import time
@@ -15,7 +14,7 @@ from controller.delivery import replay
 from controller.delivery.counters import Counters
 from controller.delivery.flight import Flight
 from controller.delivery.publisher import Asked, Message
-from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted
+from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted, read_json
 from controller.ledger.errors import LedgerError
 
 MOST_WAITING = 16
@@ -95,7 +94,7 @@ class Serving:
             if asked.session != flight.session:
                 continue
             if asked.topic == self._topics.state:
-                self._other_state(asked, ledger)
+                self._other_state(asked, flight.session, ledger)
             else:
                 yield from self._answer(asked, flight, ledger)
 
@@ -138,14 +137,22 @@ class Serving:
             _log.info("replay", client=wanted.address.client, stream=wanted.stream, first=wanted.first)
             flight.replay = begun
 
-    def _other_state(self, asked: Asked, ledger: str) -> None:
-        """Somebody's words on our own topic: ours, those of a past ledger of ours, or a stranger's."""
-        try:
-            said = json.loads(asked.body)
-            state, other = said["state"], said["ledger"]
-        except (ValueError, KeyError, TypeError):
+    def _other_state(self, asked: Asked, session: int, ledger: str) -> None:
+        """Somebody's words on our own topic: ours, those of a past ledger of ours, or a stranger's.
+
+        One who has a copy of our ledger is told by the number of the connection: ours only grows.
+        """
+        said = read_json(asked.body)
+        if not isinstance(said, dict):
             return
-        now = self.has_spoken or state in ("init", "ready")
-        if other != ledger and now and not replay.is_ours(self._path, str(other)):
+        state, other, number = said.get("state"), said.get("ledger"), said.get("session")
+        comes = state in ("init", "ready")
+        if other == ledger:
+            # Words from before this connection are ours where its number is smaller; so is the end of an earlier one.
+            past = isinstance(number, int) and number < session and (asked.kept or not comes)
+            strange = not past and (asked.kept or number != session)
+        else:
+            strange = (self.has_spoken or comes) and not replay.is_ours(self._path, str(other)[:64])
+        if strange:
             self._counters.conflicts += 1
             _log.error("another process publishes as this table: stop it, or give it a name of its own", ledger=other)

@@ -2,6 +2,8 @@
 
 import json
 import queue
+import shutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -15,6 +17,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from controller.delivery.flight import PumpSettings
+from controller.ledger.outbox import Outbox
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Rig, make_rig, unsent
 from tests.ledgers import play
@@ -278,3 +281,74 @@ def test_another_under_our_name_is_seen(broker: MosquittoBroker, rig: MakeRig, t
             before = ours.pump.counters.connections + theirs.pump.counters.connections
             wait_until(lambda: ours.pump.counters.conflicts + theirs.pump.counters.conflicts > 2, 40)
             assert ours.pump.counters.connections + theirs.pump.counters.connections <= before + 6, "no race of two"
+
+
+@pytest.mark.parametrize("name", ["felt-zg1-t07", "another"])
+def test_one_with_a_copy_of_our_ledger_is_seen(broker: MosquittoBroker, tmp_path: Path, name: str) -> None:
+    slow = PumpSettings(backoff_s=0.05, backoff_cap_s=0.2)
+    with make_rig(tmp_path / "table", broker.port, grants=GRANTS, pump=slow) as ours:
+        play(ours.ledger, hands=1)
+    shutil.copytree(tmp_path / "table", tmp_path / "copy")
+    with make_rig(tmp_path / "table", broker.port, grants=GRANTS, pump=slow) as ours:
+        ours.pump.start()
+        wait_until(lambda: unsent(ours) == 0)
+        with make_rig(tmp_path / "copy", broker.port, grants=GRANTS, pump=slow, client_id=name) as theirs:
+            Outbox(theirs.desk.path).next_session()  # the numbers of their connections are not ours
+            theirs.pump.start()
+            wait_until(lambda: ours.pump.counters.conflicts + theirs.pump.counters.conflicts > 0, 20)
+
+
+DEEP = [b"[" * 7000, b'{"a":' * 7000, b"[" * 7000 + b"]" * 7000]
+
+
+@pytest.mark.parametrize(
+    "body", [*DEEP, b"\xff", b"7", b"[]", b"null", b'{"state":[],"ledger":{}}', b'{"session":1e400}']
+)
+@pytest.mark.parametrize("topic", ["state", "replay", "rebirth"])
+def test_whatever_is_said_to_a_table_it_goes_on(broker: MosquittoBroker, rig: MakeRig, topic: str, body: bytes) -> None:
+    """Also where it is the first thing that a new connection hears."""
+    where = TOPICS.state if topic == "state" else TOPICS.command(topic)
+    publish_once(broker.port, where, body, retain=True)
+    with rig(broker.port) as r:
+        r.pump.start()
+        play(r.ledger, hands=1)
+        r.pump.wake()
+        wait_until(lambda: unsent(r) == 0)
+        publish_once(broker.port, where, body, retain=False)
+        play(r.ledger, hands=1)
+        r.pump.wake()
+        wait_until(lambda: unsent(r) == 0)
+        assert not r.pump.revive(), "the thread is the first one still"
+
+
+def test_a_dead_delivery_thread_is_noticed_and_replaced(
+    broker: MosquittoBroker, rig: MakeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an error that nobody foresaw. The daemon looks for it each second."""
+    threads: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", threads.append)
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        with monkeypatch.context() as broken:
+            broken.setattr(r.mqtt, "wait", None)
+            play(r.ledger, hands=2)
+            r.pump.wake()
+            wait_until(lambda: threads, what="the end of the thread")
+        wait_until(r.pump.revive)
+        play(r.ledger, hands=1)
+        r.pump.wake()
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert not r.pump.revive()
+
+
+def publish_once(port: int, topic: str, body: bytes, *, retain: bool) -> None:
+    taken: queue.SimpleQueue[None] = queue.SimpleQueue()
+    client = Client(CallbackAPIVersion.VERSION2, protocol=MQTTv5)
+    client.on_publish = lambda *_: taken.put(None)
+    client.connect("127.0.0.1", port)
+    client.loop_start()
+    client.publish(topic, body, qos=1, retain=retain)
+    taken.get(timeout=10)
+    client.disconnect()
+    client.loop_stop()
