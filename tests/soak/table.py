@@ -48,7 +48,8 @@ class Table:
         taken = self.daemon.status["seats"]
         for seat in SEATS:
             if str(seat) not in taken:
-                self.daemon.do("seat", seat=seat, stack=STACK)
+                # By name: where the kill before came between two seats, nobody has logged in since.
+                self.daemon.do("seat", "s-01", seat=seat, stack=STACK)
 
     def play_until(self, deadline: float) -> None:
         """Play, as fast as the table takes it, until a moment of the monotonic clock; the daemon may die meanwhile."""
