@@ -1,7 +1,6 @@
 """Looking after the ledger file while the table runs: how full it is, how much is unsent, whether it is whole."""
 
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from controller.contract.following import Fault, Report
 from controller.ledger import files
-from controller.ledger.errors import LedgerError
+from controller.ledger.errors import LedgerDamaged, LedgerError
 from controller.ledger.files import Filling, Retention
 from controller.ledger.locks import Lock
 from controller.ledger.verify import handed_over, verify
@@ -23,6 +22,9 @@ LOWEST = 19
 """The background check gives way to everything else."""
 BREATH_EVERY, BREATH_S = 50, 0.005
 """After so many rows it rests, so that the disk and the interpreter are free for the table."""
+
+TRIALS, AGAIN_S = 10, 60.0
+"""So often, and after so long, a check begins again that could not be ended for what is around the file."""
 
 _log = structlog.get_logger("ledger")
 
@@ -87,10 +89,17 @@ class Check:
 class BackgroundCheck:
     """Verifies the whole file once, on a connection and a thread of its own, behind everything else."""
 
-    def __init__(self, path: Path, keys: Sequence[Ed25519PublicKey], found: Callable[[Report], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        keys: Sequence[Ed25519PublicKey],
+        found: Callable[[Report], None],
+        again_s: float = AGAIN_S,
+    ) -> None:
         self._path = path
         self._keys = keys
         self._found = found
+        self._again_s = again_s
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="check", daemon=True)
         self.state = Check()
@@ -105,29 +114,44 @@ class BackgroundCheck:
         if self._thread.ident is not None:
             self._thread.join(5)
 
+    @property
+    def running(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self._thread.is_alive()
+
     def _run(self) -> None:
         try:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
         except PermissionError as error:
             _log.warning("the ledger is checked at ordinary priority", error=str(error))
         began = time.monotonic()
-        try:
-            keys = [*self._keys, *handed_over(self._path)] if self._keys else None
-            report = verify(self._path, public_keys=keys, go_on=self._go_on)
-        except (LedgerError, sqlite3.Error) as error:
-            self.state.trouble = str(error)
-            _log.error("the ledger could not be checked", error=str(error))
-            return
+        for trial in range(1, TRIALS + 1):
+            try:
+                report = self._verified()
+                break
+            except LedgerError as error:
+                self.state.trouble = str(error)
+                _log.error("the ledger could not be checked", error=str(error), trial=trial, of=TRIALS)
+            if trial == TRIALS or self._stopping.wait(self._again_s):
+                return
         if self._stopping.is_set():
             return
-        self.state.report = report
+        self.state.report, self.state.trouble = report, ""
         _log.info(
             "ledger checked", rows=report.rows, faults=len(report.faults), seconds=round(time.monotonic() - began)
         )
         self._found(report)
 
+    def _verified(self) -> Report:
+        """The report; a check that damage brings to its end is one with that fault. Raises ``LedgerError``."""
+        try:
+            keys = [*self._keys, *handed_over(self._path)] if self._keys else None
+            return verify(self._path, public_keys=keys, go_on=self._go_on)
+        except LedgerDamaged as error:
+            return Report("", self.state.row, {}, 0, 0, (Fault(None, "?", 0, f"not checked: {error}"),), ())
+
     def _go_on(self, row: int) -> bool:
-        self.state.row = row
+        self.state.row = max(row, self.state.row)
         if row % BREATH_EVERY == 0:
             self._stopping.wait(BREATH_S)
         return not self._stopping.is_set()

@@ -110,11 +110,21 @@ SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "bus
 """What SQLite says when the file may be well and what is around it is not; all else it says of the file itself."""
 
 
+def is_surroundings(error: Exception) -> bool:
+    """Whether the file may be well all the same."""
+    return isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in SURROUNDINGS)
+
+
+def of_the_file(path: Path, error: Exception) -> None:
+    """Nothing where the file itself is damaged. Raises ``LedgerError`` where what is around it is the cause."""
+    if is_surroundings(error):
+        raise unusable(path, error) from error
+
+
 def unusable(path: Path, error: Exception) -> LedgerError:
     """The typed error for what the operating system or SQLite said."""
     if isinstance(error, UnicodeDecodeError):
         return LedgerDamaged(path, f"not a whole SQLite file (a text is no UTF-8); {RESTORE}")
-    surroundings = isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in SURROUNDINGS)
-    if isinstance(error, sqlite3.DatabaseError) and not surroundings:
+    if isinstance(error, sqlite3.DatabaseError) and not is_surroundings(error):
         return LedgerDamaged(path, f"not a whole SQLite file ({error}); {RESTORE}")
     return LedgerError(path, f"cannot be used ({error}); check the folder, its owner and the free space")

@@ -138,6 +138,8 @@ def compact(path: Path) -> tuple[int, int]:
         lock.hold_file()
         before = path.stat().st_size
         with closing(database.connect(path, durable=True)) as connection:
+            # An index that was damaged would be copied as it is.
+            connection.execute("REINDEX")
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return before, path.stat().st_size

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.contract.checkpoint import Head
+from controller.contract.following import Fault
 from controller.contract.integrity import digest
 from controller.core.records import Record
+from controller.ledger import database
 
-_Row = tuple[int, str, str, bytes, bytes]
+_TYPES = (int, str, str, bytes, bytes)
+SINCE = 4
+"""The schema from which on there are images."""
 _KEEP = "INSERT INTO image (row, form, heads, body, mac) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -64,35 +68,57 @@ def keep(
 
 def newest(connection: sqlite3.Connection, secret: bytes, form: str) -> Image | None:
     """The image of a file, or ``None`` where there is none that this program reads and the rows lead to."""
-    found = _kept(connection)
-    if found is None or found[1] != form or not _stands(connection, secret, found):
-        return None
+    try:
+        found = _kept(connection)
+        if found is None or found[1] != form or not _stands(connection, secret, found):
+            return None
+    except database.UNREADABLE as error:
+        if database.is_surroundings(error):
+            raise
+        return None  # ``changed`` tells it
     return Image(found[0], json.loads(found[3]))
 
 
-def changed(connection: sqlite3.Connection, secret: bytes) -> int | None:
-    """The row of an image that the rows do not lead to, or that another key made; ``None`` where all is well."""
-    found = _kept(connection)
-    return None if found is None or _stands(connection, secret, found) else found[0]
+def changed(connection: sqlite3.Connection, secret: bytes) -> Fault | None:
+    """What is wrong with the image: no row leads to it, another key made it, or it cannot be read. ``None``: nothing.
+
+    Raises ``sqlite3.Error`` for what is around the file.
+    """
+    try:
+        found = _kept(connection)
+        if found is None or _stands(connection, secret, found):
+            return None
+    except database.UNREADABLE as error:
+        if database.is_surroundings(error):
+            raise
+        return Fault(None, "", 0, f"changed: the state that is kept beside the rows cannot be read ({error})")
+    what = "changed: the state that is kept beside the rows is not theirs, or the device has another key now"
+    return Fault(found[0] if isinstance(found[0], int) else None, "", 0, what)
 
 
-def _kept(connection: sqlite3.Connection) -> _Row | None:
-    if not connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'image'").fetchone():
+def _kept(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
+    """The row of the table, of whatever types. Raises ``sqlite3.Error``, also where the table is gone."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version < SINCE:
         return None  # an archived file from before there were images
-    found: _Row | None = connection.execute(
+    if not connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'image'").fetchone():
+        raise sqlite3.OperationalError("no such table: image")  # a view could have us read for ever
+    found: tuple[Any, ...] | None = connection.execute(
         "SELECT row, form, heads, body, mac FROM image ORDER BY row DESC LIMIT 1"
     ).fetchone()
     return found
 
 
-def _stands(connection: sqlite3.Connection, secret: bytes, found: _Row) -> bool:
+def _stands(connection: sqlite3.Connection, secret: bytes, found: tuple[Any, ...]) -> bool:
+    if any(type(value) is not kind for value, kind in zip(found, _TYPES, strict=True)):
+        return False
     row, form, ends, body, mac = found
     if not hmac.compare_digest(mac, _mac(secret, row, form, ends, body)):
         return False
     for stream, head in json.loads(ends).items():
         at = (stream, int(head["sequence"]))
         stands = connection.execute("SELECT body FROM row WHERE stream = ? AND sequence = ?", at).fetchone()
-        if stands is None or digest(stands[0]) != head["sha256"]:
+        if stands is None or not isinstance(stands[0], bytes) or digest(stands[0]) != head["sha256"]:
             return False
     return True
 

@@ -33,11 +33,27 @@ def logins(path: Path, most: int) -> list[bytes]:
         try:
             found = [body for (body,) in connection.execute(LOGINS, (most,))][::-1]
             older = files.previous(path, connection)
-        except sqlite3.Error as error:
+        except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
     if older is not None and older.exists() and len(found) < most:
         found[:0] = logins(older, most - len(found))
     return found
+
+
+def last(connection: sqlite3.Connection, limit: int) -> list[bytes]:
+    """The bodies of a file's last rows, oldest first. Raises ``sqlite3.Error``."""
+    found = connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (limit,)).fetchall()
+    return [body for (body,) in reversed(found)]
+
+
+def last_said(path: Path, connection: sqlite3.Connection, limit: int) -> list[bytes]:
+    """``last``, and where the file has just begun also the end of the one before. Raises ``sqlite3.Error``."""
+    found = last(connection, limit)
+    before = files.previous(path, connection)
+    if len(found) == limit or before is None or not before.exists():
+        return found
+    with closing(database.connect_read_only(before)) as older:
+        return [*last(older, limit - len(found)), *found]
 
 
 def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Record:
@@ -113,9 +129,8 @@ def beginning(
 
 def check_image(connection: sqlite3.Connection, secret: bytes) -> tuple[Fault, ...]:
     """Whether the state that was kept is the one that the rows lead to; where not, nothing was built on it."""
-    row = images.changed(connection, secret)
-    what = "changed: the state that is kept beside the rows is not theirs, or the device has another key now"
-    return () if row is None else (Fault(row, "", 0, what),)
+    fault = images.changed(connection, secret)
+    return () if fault is None else (fault,)
 
 
 def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str) -> images.Beginning | None:

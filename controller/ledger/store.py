@@ -110,7 +110,7 @@ class Ledger:
                 if not ledger.row:
                     ledger.append([Record("ops", "ledger.began", "", {"previous": None, "reason": "first"})], wall)
                 ledger.take_over_key(keys.signing_before, wall)
-            except (sqlite3.Error, OSError) as error:
+            except (*database.UNREADABLE, OSError) as error:
                 raise database.unusable(path, error) from error
             undo.pop_all()
         return ledger
@@ -219,7 +219,7 @@ class Ledger:
             for stream, sequence, body, key, box in self._connection.execute(restoring.SINCE, (first,)):
                 secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
                 yield restoring.restored(self.path, stream, sequence, body, secret)
-        except sqlite3.Error as error:
+        except database.UNREADABLE as error:
             raise database.unusable(self.path, error) from error
 
     def beginning(self, form: str) -> images.Beginning:
@@ -229,7 +229,7 @@ class Ledger:
         """
         try:
             return restoring.beginning(self.path, self._connection, self._device, form, self._records)
-        except sqlite3.Error as error:
+        except database.UNREADABLE as error:
             raise database.unusable(self.path, error) from error
 
     def keep_image(self, form: str, state: Any) -> None:
@@ -237,23 +237,19 @@ class Ledger:
         try:
             tail = self._tail or ends.read(self._connection, self.path)
             images.keep(self._connection, images.key(self._device, self.id), tail.row, form, tail.heads, state)
-        except sqlite3.Error as error:
+        except database.UNREADABLE as error:
             raise database.unusable(self.path, error) from error
 
     def tail(self, limit: int) -> list[bytes]:
         """The bodies of the last ``limit`` rows, oldest first."""
-        found = self._connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (limit,)).fetchall()
-        return [body for (body,) in reversed(found)]
+        return restoring.last(self._connection, limit)
 
     def last_said(self, limit: int) -> list[bytes]:
-        """``tail``, and where the file has just begun also the end of the one before."""
-        found = self.tail(limit)
-        before = files.previous(self.path, self._connection)
-        if len(found) == limit or before is None or not before.exists():
-            return found
-        with closing(database.connect_read_only(before)) as connection:
-            rows = connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (limit - len(found),))
-            return [*reversed([body for (body,) in rows.fetchall()]), *found]
+        """``tail``, and where the file has just begun also the end of the one before. Raises ``LedgerError``."""
+        try:
+            return restoring.last_said(self.path, self._connection, limit)
+        except database.UNREADABLE as error:
+            raise database.unusable(self.path, error) from error
 
     def check_tail(self) -> tuple[Fault, ...]:
         """Check what no signature covers yet, and the last signature of each stream: bounded whatever the size."""

@@ -24,7 +24,7 @@ def check(
     """Follow each stream from its last signature on, and hold that signature against our own key."""
     try:
         return tuple(fault for stream in STREAMS for fault in _check(connection, stream, heads[stream], public))
-    except sqlite3.DatabaseError as error:
+    except database.UNREADABLE as error:
         return (Fault(None, "?", 0, f"the end cannot be read ({error})"),)
 
 

@@ -4,6 +4,7 @@ The chains are followed by ``contract.following``, which subscribers use too; he
 and the columns beside the bytes are held against them.
 """
 
+import itertools
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,7 @@ from controller.contract.errors import ContractError
 from controller.contract.following import Chain, Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
-from controller.ledger import database, sealedcheck
+from controller.ledger import database, sealedcheck, structure
 from controller.ledger.errors import LedgerDamaged, LedgerError
 
 _AT_ONCE = 500
@@ -43,7 +44,8 @@ def verify(
     """Check every row of a ledger file, opened for reading only, up to what is its end when it gets there.
 
     Without ``public_keys`` the signatures are held against the chain and not against a key. ``go_on`` is asked before
-    each row and may wait, or say ``False`` to end early. Raises ``LedgerError`` for a file that cannot be read at all.
+    each row (0: between rows) and may wait, or say ``False`` to end early. Raises ``LedgerError`` for a file that
+    cannot be read at all, or not now.
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
@@ -61,6 +63,7 @@ def verify(
             try:
                 rows, heads = _batch(connection, after)
             except database.UNREADABLE as error:
+                database.of_the_file(path, error)
                 broken = f"the file cannot be read from here on ({error})"
                 follower.fault(Fault(max(after + 1, 1), "?", 0, broken))
                 break
@@ -75,9 +78,14 @@ def verify(
             ends(follower, heads)
             follower.against_signing()
             try:
-                for fault in [*guards(connection), *sealedcheck.check(connection, follower.source, keyring, go_on)]:
+                for fault in itertools.chain(
+                    guards(connection),
+                    structure.check(connection, go_on),
+                    sealedcheck.check(connection, follower.source, keyring, go_on),
+                ):
                     follower.fault(fault)
             except database.UNREADABLE as error:
+                database.of_the_file(path, error)
                 follower.fault(Fault(None, "?", 0, f"what lies sealed cannot be read ({error})"))
         follower.against_checkpoint()
     return follower.report()
@@ -108,9 +116,16 @@ def _batch(connection: sqlite3.Connection, after: int) -> tuple[list[Any], dict[
 
 
 def handed_over(path: Path) -> list[Ed25519PublicKey]:
-    """The keys that signed this file before they handed over to a later one, which vouches for them."""
+    """The keys that signed this file before they handed over to a later one, which vouches for them.
+
+    Raises ``LedgerError``.
+    """
+    query = "SELECT body FROM row WHERE stream = 'ops' AND type = 'key.rotated'"
     with closing(database.connect_read_only(path)) as connection:
-        rotations = connection.execute("SELECT body FROM row WHERE stream = 'ops' AND type = 'key.rotated'").fetchall()
+        try:
+            rotations = connection.execute(query).fetchall()
+        except database.UNREADABLE as error:
+            raise database.unusable(path, error) from error
     found = []
     for (body,) in rotations:
         try:
