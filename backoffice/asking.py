@@ -5,10 +5,12 @@ given (monotonic seconds); no broker in here.
 """
 
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from backoffice import messages
 from backoffice.reader import Reader
 from backoffice.store import Store
 from controller.contract.topics import Topics
@@ -19,6 +21,9 @@ ANSWER_S = 5.0
 LONGEST_S = 60.0
 LOOK_S = 60.0
 """How often each stream is asked for what came after the last event: the last one of all makes no gap."""
+ERRORS = ("busy", "denied", "pruned", "too_many", "unknown_ledger")
+"""What a table answers instead of events."""
+BUSY_MS = 1000
 
 
 @dataclass(slots=True)
@@ -28,6 +33,8 @@ class _Table:
     topics: Topics
     todo: list[tuple[str, str | None, int, int | None]] = field(default_factory=list)
     asked: tuple[str, str | None, int, int | None] | None = None
+    correlation: str = ""
+    """What the answer to the open request carries. Nobody can guess it who has not heard the request."""
     until: float = 0.0
     not_before: float = 0.0
     failures: int = 0
@@ -37,12 +44,16 @@ class _Table:
 
 def _told(body: bytes, *, test: bool) -> dict[str, Any] | None:
     """A snapshot, ``None`` where it is none, or one of the other mode."""
-    try:
-        told: dict[str, Any] = json.loads(body)
-        fits = told["test"] is test and isinstance(told["ledger"], str) and told["sequence"].isdecimal()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    told = messages.read(body)
+    if told is None or told.get("test") is not test:
         return None
-    return told if fits else None
+    return told if messages.text(told.get("ledger")) and messages.number(told.get("sequence")) is not None else None
+
+
+def _rest_ms(said: object) -> int:
+    """How long a busy table wants to be left alone."""
+    known = isinstance(said, int) and not isinstance(said, bool) and said > 0
+    return min(said, int(LONGEST_S * 1000)) if isinstance(said, int) and known else BUSY_MS
 
 
 class Asking:
@@ -85,7 +96,9 @@ class Asking:
         for name, table in self._tables.items():
             if topic == table.topics.snapshot:
                 told = _told(body, test=table.topics.test)
-                if told is not None:
+                if told is None:
+                    self._reader.counts.refuse("no snapshot of this table")
+                else:
                     self.snapshots[name] = told
                     self._behind(name, told["ledger"], int(told["sequence"]))
                 return True
@@ -135,7 +148,9 @@ class Asking:
     def _request(self, table: _Table, now: float) -> tuple[str, bytes, str]:
         stream, ledger, low, high = table.asked = table.todo.pop(0)
         reply = f"{table.topics.reply(self._client)}{stream}"
+        table.correlation = secrets.token_hex(16)
         content: dict[str, object] = {"stream": stream, "from": f"{low:016d}", "max": MOST, "reply_to": reply}
+        content["correlation_id"] = table.correlation
         if ledger is not None:
             content["ledger"] = ledger
         if high is not None:
@@ -146,35 +161,46 @@ class Asking:
 
     def _answer(self, table: _Table, body: bytes, now: float) -> bool:
         """``True`` for the words that end an answer, ``False`` for an event in it."""
-        try:
-            said = json.loads(body)
-        except ValueError:
+        said = messages.read(body)
+        if said is None or not ("done" in said or "error" in said):
             return False
-        if not isinstance(said, dict) or not ("done" in said or "error" in said):
-            return False
-        asked = table.asked
-        if asked is None:
-            return True
-        stream, ledger, _, high = asked
-        if said.get("done"):
-            table.asked, table.failures = None, 0
-            if said.get("next"):
-                table.todo.insert(0, (stream, ledger, int(said["next"]), high))
-            return True
-        error = str(said.get("error"))
+        if table.asked is None or said.get("correlation_id") != table.correlation:
+            self._reader.counts.refuse("answer to no open request")
+        elif said.get("done") is True:
+            self._done(table, table.asked, said.get("next"))
+        elif said.get("error") in ERRORS:
+            self._refused(table, table.asked, said, now)
+        else:
+            self._reader.counts.refuse("answer that makes no sense")
+        return True
+
+    def _done(self, table: _Table, asked: tuple[str, str | None, int, int | None], rest: object) -> None:
+        stream, ledger, low, high = asked
+        following = messages.number(rest)
+        if rest is not None and (following is None or following <= low):
+            self._reader.counts.refuse("answer that makes no sense")
+            return
+        table.asked, table.failures = None, 0
+        if following is not None:
+            table.todo.insert(0, (stream, ledger, following, high))
+
+    def _refused(
+        self, table: _Table, asked: tuple[str, str | None, int, int | None], said: Mapping[str, Any], now: float
+    ) -> None:
+        stream, _, _, high = asked
+        error = str(said["error"])
+        table.asked = None
         if error == "busy":
             table.todo.insert(0, asked)
-            table.asked, table.not_before = None, now + float(said.get("retry_ms") or 1000) / 1000
-            return True
+            table.not_before = now + _rest_ms(said.get("retry_ms")) / 1000
+            return
         self.errors[error] = self.errors.get(error, 0) + 1
-        table.asked = None
         if error == "denied":
             table.denied.add(stream)
             table.todo = [one for one in table.todo if one[0] != stream]
         elif error == "unknown_ledger" and high is None:
             # Our newest ledger is gone from the device: whatever it has now is of a new one.
             table.todo.insert(0, (stream, None, 1, None))
-        return True
 
     def _again(self, table: _Table, now: float, why: str) -> None:
         self.errors[why] = self.errors.get(why, 0) + 1

@@ -4,7 +4,6 @@ paho calls back from its network thread with its locks held; a callback here onl
 and a full queue holds the broker back.
 """
 
-import json
 import queue
 import ssl
 import time
@@ -119,7 +118,7 @@ class Listener:
             except queue.Empty:
                 break
         asking, now = self.asking, time.monotonic()
-        heard = [(m.topic, bytes(m.payload)) for m in batch]
+        heard = [(_topic(m), bytes(m.payload)) for m in batch]
         snapshots = [one for one in heard if one[0].endswith("/snapshot")]
         events = [
             body for topic, body in heard if not topic.endswith("/snapshot") and not asking.heard(topic, body, now)
@@ -127,7 +126,8 @@ class Listener:
         if events:
             self.reader.take(events)
         for topic, body in snapshots:  # after the events that it was made of
-            asking.shown(topic, body)
+            if not asking.shown(topic, body):
+                self.reader.counts.refuse("no event")
         for message in batch:
             if message.qos:
                 client.ack(message.mid, message.qos)
@@ -219,6 +219,14 @@ class Listener:
             client.loop_stop()
 
 
+def _topic(message: MQTTMessage) -> str:
+    """Where it was published; empty where that is no text."""
+    try:
+        return message.topic
+    except UnicodeDecodeError:
+        return ""
+
+
 def _tls(settings: Connection) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=settings.ca)
@@ -228,8 +236,3 @@ def _tls(settings: Connection) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         raise BrokerError(f"certificates cannot be read: {error}") from error
     return context
-
-
-def body_of(content: dict[str, object]) -> bytes:
-    """A request as it is published."""
-    return json.dumps(content, separators=(",", ":")).encode()

@@ -3,14 +3,14 @@
 A gap never stops the storing; it is remembered, and somebody asks the table for a replay of it.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from backoffice import messages
 from backoffice.errors import Forged
 from backoffice.store import Event, Store
 from controller.contract.integrity import digest
+from controller.contract.topics import STREAMS
 
 WITHHELD = "record.withheld"
 
@@ -33,27 +33,29 @@ class Counts:
 
 def read(payload: bytes) -> Event | None:
     """The event in a message, ``None`` where it is none of ours."""
-    try:
-        event: dict[str, Any] = json.loads(payload)
-        made = Event(
-            event["source"],
-            event["ledger"],
-            event["sequence"],
-            event["row"],
-            event["type"],
-            event["gamingday"],
-            event.get("session"),
-            event.get("subject"),
-            event["time"],
-            event["test"],
-            payload,
-        )
-    except (ValueError, KeyError, TypeError, RecursionError):
+    event = messages.read(payload)
+    if event is None or not isinstance(event.get("data"), dict):
         return None
-    texts = (*made.key, made.row, made.type, made.day, made.happened)
-    well_made = all(isinstance(text, str) for text in texts) and isinstance(made.test, bool)
-    fits = well_made and all(len(number) == 16 and number.isdecimal() for number in (made.sequence, made.row))
-    return made if fits else None
+    texts = [event.get(name) for name in ("source", "ledger", "type", "gamingday", "time")]
+    perhaps = [one for name in ("session", "subject") if (one := event.get(name)) is not None]
+    fits = all(map(messages.text, (*texts, *perhaps))) and isinstance(event.get("test"), bool)
+    if not fits or not messages.number(event.get("sequence")) or messages.number(event.get("row")) is None:
+        return None
+    if event["source"].rpartition("/")[2] not in STREAMS:
+        return None
+    return Event(
+        event["source"],
+        event["ledger"],
+        event["sequence"],
+        event["row"],
+        event["type"],
+        event["gamingday"],
+        event.get("session"),
+        event.get("subject"),
+        event["time"],
+        event["test"],
+        payload,
+    )
 
 
 class Reader:
@@ -97,11 +99,10 @@ class Reader:
         if event.payload == kept:
             self.counts.repeated += 1
             return
-        other = json.loads(kept)
-        if other["type"] == WITHHELD and other["data"]["original_sha256"] == digest(event.payload):
+        if _stands_for(kept, event.payload):
             self._store.replace(event)
             self.counts.replaced += 1
-        elif event.type == WITHHELD and json.loads(event.payload)["data"].get("original_sha256") == digest(kept):
+        elif _stands_for(event.payload, kept):
             self.counts.repeated += 1
         else:
             raise Forged(f"{event.source} {event.ledger} {event.sequence} came again with other bytes: stop and look")
@@ -124,12 +125,18 @@ class Reader:
 
     def _linked(self, event: Event) -> None:
         """A new ledger says how the one before ended: no later event would show that its end is missing."""
-        previous = json.loads(event.payload)["data"].get("previous")
-        if not previous:
+        previous = messages.previous_of(event.payload)
+        if previous is None:
             return
         table = event.source.rsplit("/", 1)[0]
-        for name, head in previous["heads"].items():
-            source, last = f"{table}/{name}", int(head["sequence"])
-            have = self._store.highest(source, previous["ledger"])
-            if have < last:
-                self.tails.append((source, previous["ledger"], have + 1, last))
+        for name, head in previous.heads.items():
+            source = f"{table}/{name}"
+            have = self._store.highest(source, previous.ledger)
+            if have < head.sequence:
+                self.tails.append((source, previous.ledger, have + 1, head.sequence))
+
+
+def _stands_for(one: bytes, original: bytes) -> bool:
+    """Whether an event is what a table published in the place of another."""
+    event = messages.read(one) or {}
+    return event.get("type") == WITHHELD and messages.data_of(one).get("original_sha256") == digest(original)

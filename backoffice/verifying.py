@@ -1,14 +1,13 @@
 """Proves what is stored: every chain, every signature, from one ledger of a table to the next."""
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from backoffice.errors import UsageError
+from backoffice.messages import Previous, previous_of
 from backoffice.store import Event, Pin, Store
-from controller.contract.checkpoint import Checkpoint, Head
+from controller.contract.checkpoint import Checkpoint
 from controller.contract.following import Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import Source
@@ -79,7 +78,7 @@ def _verify(
     for event in store.events(table, ledger):
         one = stored(event)
         follower.follow(one)
-        if event.type == "ledger.began" and (linked := json.loads(event.payload)["data"].get("previous")):
+        if event.type == "ledger.began" and (linked := previous_of(event.payload)):
             for fault in _linked(one, linked, before):
                 follower.fault(fault)
     follower.against_checkpoint()
@@ -92,13 +91,13 @@ def stored(event: Event) -> Stored:
     return Stored(int(event.row), stream, int(event.sequence), event.payload, {"type": event.type})
 
 
-def _linked(one: Stored, linked: dict[str, Any], before: list[Report]) -> Iterable[Fault]:
+def _linked(one: Stored, linked: Previous, before: list[Report]) -> Iterable[Fault]:
     """Hold the ends of the ledger before, as this one names them, against what is stored of it."""
-    kept = next((report for report in before if report.ledger == linked["ledger"]), None)
+    kept = next((report for report in before if report.ledger == linked.ledger), None)
     if kept is None:
         return
-    for stream, head in linked["heads"].items():
-        named, have = Head(int(head["sequence"]), head["sha256"]), kept.heads.get(stream)
+    for stream, named in linked.heads.items():
+        have = kept.heads.get(stream)
         if have is None:
             continue  # a stream that we were not granted
         if have.sequence < named.sequence:
@@ -115,9 +114,9 @@ def ordered(store: Store, table: str) -> list[str]:
     for ledger in heard:
         first = next(store.events(table, ledger), None)
         if first is not None and first.type == "ledger.began":
-            previous = json.loads(first.payload)["data"].get("previous")
+            previous = previous_of(first.payload)
             if previous:
-                after[ledger] = previous["ledger"]
+                after[ledger] = previous.ledger
     done: list[str] = []
     while len(done) < len(heard):
         ready = [one for one in heard if one not in done and (after.get(one) in done or after.get(one) not in heard)]

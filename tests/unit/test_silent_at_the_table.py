@@ -15,10 +15,10 @@ from controller.answers import told
 from controller.commands import Desk
 from controller.core.commands import COMMANDS
 from controller.core.errors import BadCommand
-from controller.core.inputs import HandSeed
+from controller.core.inputs import HandSeed, Notice
 from controller.core.records import Record
 from controller.core.table import Table
-from controller.inbox import Ask, Inbox, Item, Order, Outcome
+from controller.inbox import Ask, Inbox, Order, Outcome, Stop
 from controller.settings import SocketSettings
 from tests.unit.test_guard import Watched
 
@@ -64,7 +64,7 @@ class AtTheTable(Inbox):
         super().__init__()
         self.felt = felt
 
-    def post(self, item: Item, timeout_s: float) -> bool:
+    def post(self, item: Order | Ask | Notice | Stop, timeout_s: float = 0) -> bool:
         if isinstance(item, Ask):
             item.answer.set_result(item.question(self.felt.table))
         elif isinstance(item, Order):
