@@ -38,6 +38,7 @@ def lines(replayed: "Replayed") -> Iterator[str]:
     counts = f"{replayed.inputs} inputs, {replayed.records} records, {replayed.frames} frames"
     yield f"capture: {replayed.runs} runs replayed, {counts}"
     yield from (f"fault: {fault}" for fault in replayed.faults)
+    yield from (f"not compared: {what}" for what in replayed.unheld)
     yield from (f"note: {note}" for note in replayed.notes)
 
 

@@ -19,15 +19,16 @@ from controller.tablecli import add_table_commands, health
 if TYPE_CHECKING:
     from controller.capture.starting import CaptureTo
 
-OK, REFUSED, USAGE, UNREACHABLE, UNSOUND = 0, 1, 2, 3, 4
+OK, REFUSED, USAGE, UNREACHABLE, UNSOUND, IN_PART = 0, 1, 2, 3, 4, 6
 EXIT_CODES = """\
 exit codes:
   0  done
   1  refused by the house rules; `run`: ended because it could not go on
   2  wrong usage or configuration
   3  no daemon answers
-  4  the ledger is not what was written
+  4  the ledger is not what was written, or a capture does not agree with it
   5  health: something is not well
+  6  verify: the ledger is whole and nothing of the capture disagrees, but not all of it could be compared
 """
 
 
@@ -47,10 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _code(error: FeltError) -> int:
-    from controller.client import NotReachable  # noqa: PLC0415 - only where something went wrong
+    from controller.capture.errors import CaptureDamaged  # noqa: PLC0415 - only where something went wrong
+    from controller.client import NotReachable  # noqa: PLC0415
     from controller.ledger.errors import LedgerDamaged  # noqa: PLC0415
 
-    if isinstance(error, LedgerDamaged):
+    if isinstance(error, LedgerDamaged | CaptureDamaged):
         return UNSOUND
     return UNREACHABLE if isinstance(error, NotReachable) else USAGE
 
@@ -121,10 +123,12 @@ def _verify(args: argparse.Namespace) -> int:
     public = [load_verify_key(path) for path in args.public_key] or None
     report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
     replayed = verified(args)
-    ok = report.ok and (replayed is None or replayed.ok)
+    # A capture of which nothing could be compared does not speak against the ledger, but not for it either.
+    ok = report.ok and (replayed is None or not replayed.faults)
+    all_held = replayed is None or replayed.whole
     if args.json:
         told: dict[str, Any] = {
-            "ok": ok,
+            "ok": ok and all_held,
             "ledger": report.ledger,
             "rows": report.rows,
             "heads": {s: {"sequence": f"{h.sequence:016d}", "sha256": h.sha256} for s, h in report.heads.items()},
@@ -144,8 +148,8 @@ def _verify(args: argparse.Namespace) -> int:
             print(f"note: {note}")
         for line in lines(replayed) if replayed else ():
             print(line)
-        print("whole" if ok else "not whole")
-    return OK if ok else UNSOUND
+        print("not whole" if not ok else "whole" if all_held else "whole as far as it could be compared")
+    return UNSOUND if not ok else OK if all_held else IN_PART
 
 
 def _export(args: argparse.Namespace) -> int:

@@ -11,3 +11,10 @@ class CaptureError(FeltError):
     def __init__(self, path: Path, remedy: str) -> None:
         super().__init__(f"{path}: {remedy}")
         self.path = path
+
+
+class CaptureDamaged(CaptureError):
+    """A capture is not as it was written."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(path, f"{what}; use the file as it was written")

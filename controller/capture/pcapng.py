@@ -3,11 +3,15 @@
 The format is that of the IETF draft "PCAP Now Generic". Written are section header, interface description and
 enhanced packet blocks, little-endian, times in ns. Read are both byte orders and any time resolution; blocks of other
 kinds are passed over. A torn tail, as a crash leaves it, ends the reading: every block before it is whole.
+
+``Chain`` gives each block of a section a digest of itself and all before it (an option of the range for local use), so
+that a bit that changed on a disk or on its way is found wherever it is. It keeps no secret: it is no signature.
 """
 
+import hashlib
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
@@ -15,6 +19,9 @@ MAGIC = 0x1A2B3C4D
 END, NAME, RESOLUTION, PROGRAM = 0, 2, 9, 4
 NS = 9
 """The time resolution written: 10 to the power of minus nine seconds."""
+DIGEST, DIGEST_SIZE = 0x8F17, 8
+_DIGEST_AT, _AFTER_DIGEST = -20, -8
+"""From the end of a block: its digest option, then the end of options and the second length."""
 BILLION = 1_000_000_000
 LARGEST_BLOCK = 16 << 20
 """No block of a capture is longer: a length beyond it is damage, and memory is not given for it."""
@@ -41,6 +48,31 @@ class Packet:
     interface: Interface
     at: int
     data: bytes
+    end: int = field(default=0, compare=False)
+    """At which byte of the file its block ends."""
+
+
+class Chain:
+    """The digests of one section, in the order of its blocks."""
+
+    def __init__(self) -> None:
+        self._last = bytes(DIGEST_SIZE)
+
+    def add(self, block: bytes) -> bytes:
+        """The block with its digest; ``block`` is what the functions below give."""
+        body = block[8:-4] if block[0] == PACKET else block[8:-8]  # of the others, options and their end are there
+        size = struct.pack("<I", 12 + len(body) + 8 + DIGEST_SIZE)
+        whole = block[:4] + size + body + struct.pack("<HH", DIGEST, DIGEST_SIZE) + bytes(DIGEST_SIZE + 4) + size
+        return whole[: _DIGEST_AT + 4] + self._next(whole) + whole[_AFTER_DIGEST:]
+
+    def fits(self, block: bytes) -> bool:
+        """Whether this block has the digest that is next."""
+        return self._next(block) == block[_DIGEST_AT + 4 : _AFTER_DIGEST]
+
+    def _next(self, block: bytes) -> bytes:
+        said = self._last + block[: _DIGEST_AT + 4] + block[_AFTER_DIGEST:]
+        self._last = hashlib.sha256(said).digest()[:DIGEST_SIZE]
+        return self._last
 
 
 def section(program: str) -> bytes:
@@ -63,20 +95,35 @@ def packet(number: int, at: int, data: bytes) -> bytes:
 
 def read(stream: BinaryIO) -> Iterator[Packet]:
     """The packets of a file in order, as far as it is whole. Raises ``Damaged``."""
-    return (one for one, _ in _followed(stream) if one is not None)
+    return (one.packet for one in _followed(stream) if one.packet is not None)
+
+
+def bare_sections(stream: BinaryIO) -> int:
+    """In how many sections the blocks have no digests: a version before them or another program wrote them."""
+    return len({one.section for one in _followed(stream) if not one.chained})
 
 
 def whole_length(stream: BinaryIO) -> int:
     """How many bytes of a file are whole blocks: what comes after was torn off in writing. Raises ``Damaged``."""
     length = 0
-    for _, end in _followed(stream):
-        length = end
+    for one in _followed(stream):
+        length = one.end
     return length
 
 
-def _followed(stream: BinaryIO) -> Iterator[tuple[Packet | None, int]]:
-    """Each block: the packet in it, if it is one, and where it ends."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A block that was read: the packet in it, if it is one, where it ends, and whether it has a digest."""
+
+    packet: Packet | None
+    end: int
+    section: int
+    chained: bool
+
+
+def _followed(stream: BinaryIO) -> Iterator[_Read]:
     order, sections, end = "<", -1, 0
+    chain: Chain | None = None
     interfaces: list[Interface] = []
     while (head := stream.read(8)) and len(head) == 8:
         if struct.unpack("<I", head[:4])[0] == SECTION:
@@ -96,10 +143,21 @@ def _followed(stream: BinaryIO) -> Iterator[tuple[Packet | None, int]]:
             return
         if struct.unpack(order + "I", tail)[0] != length:
             raise Damaged(f"at byte {end}: a block's two lengths differ")
+        block = head[:8] + body + tail
+        if kind == SECTION:
+            chain = Chain() if _has_digest(block) else None
+        if _has_digest(block) is (chain is None) or (chain is not None and not chain.fits(block)):
+            raise Damaged(f"at byte {end}: the digest of a block does not fit: it was changed, or one before it")
         end += length
         if kind == INTERFACE:
             interfaces.append(_described(order, body))
-        yield (_packet(order, body, sections, interfaces, end) if kind == PACKET else None), end
+        packed = _packet(order, body, sections, interfaces, end) if kind == PACKET else None
+        yield _Read(packed, end, sections, chain is not None)
+
+
+def _has_digest(block: bytes) -> bool:
+    option = struct.pack("<HH", DIGEST, DIGEST_SIZE)
+    return block[_DIGEST_AT : _DIGEST_AT + 4] == option and block[_AFTER_DIGEST:-4] == bytes(4)
 
 
 def _order(mark: bytes) -> str:
@@ -136,7 +194,7 @@ def _packet(order: str, body: bytes, sections: int, interfaces: list[Interface],
     if captured > len(body) - 20:
         raise Damaged(f"before byte {end}: a packet that is longer than its block")
     source = interfaces[number]
-    return Packet(sections, source, (high << 32 | low) * BILLION // source.unit, body[20 : 20 + captured])
+    return Packet(sections, source, (high << 32 | low) * BILLION // source.unit, body[20 : 20 + captured], end)
 
 
 def _block(kind: int, body: bytes) -> bytes:

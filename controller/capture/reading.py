@@ -10,7 +10,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from controller.capture import pcapng, sealedfile, wire
-from controller.capture.errors import CaptureError
+from controller.capture.errors import CaptureDamaged, CaptureError
 from controller.capture.recorder import INPUTS, kept
 from controller.capture.wire import Passed
 
@@ -23,6 +23,8 @@ class Said:
 
     at: int
     what: Mapping[str, Any]
+    place: str = ""
+    """In which file it stands, and where."""
 
 
 def parts(path: Path) -> list[Path]:
@@ -47,7 +49,7 @@ def torn(path: Path) -> int:
         with path.open("rb") as file:
             whole, size = whole_length(file), file.seek(0, io.SEEK_END)
     except pcapng.Damaged as error:
-        raise CaptureError(path, f"{error}; use the file as it was written") from error
+        raise CaptureDamaged(path, str(error)) from error
     except OSError as error:
         raise CaptureError(path, f"cannot be read ({error})") from error
     if not size:
@@ -55,6 +57,21 @@ def torn(path: Path) -> int:
             path, "is empty: nothing was captured, or the copy went wrong; use the file as it was written"
         )
     return size - whole
+
+
+def unproven(path: Path) -> Iterator[str]:
+    """Why it cannot be known that a capture is as it was written, file by file. Raises ``CaptureError``."""
+    for file in parts(path):
+        if left := torn(file):
+            remedy = "what was to follow is missing; use the file as it was written"
+            yield f"{file.name} is cut: its last {left} bytes are no whole block: {remedy}"
+        if sealedfile.is_sealed(file):
+            continue
+        with file.open("rb") as stream:
+            bare = pcapng.bare_sections(stream)
+        if bare:
+            by = "an earlier version or another program wrote them"
+            yield f"{file.name}: {bare} sections have no digests ({by}): what changed in them may go unnoticed"
 
 
 def packets(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[pcapng.Packet]:
@@ -68,7 +85,7 @@ def packets(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[pca
             raise CaptureError(path, "is sealed: give the auditor's private key with --card-key")
         yield from pcapng.read(io.BytesIO(b"".join(sealedfile.opened(path, auditor))))
     except pcapng.Damaged as error:
-        raise CaptureError(path, f"{error}; use the file as it was written") from error
+        raise CaptureDamaged(path, str(error)) from error
     except OSError as error:
         raise CaptureError(path, f"cannot be read ({error})") from error
 
@@ -82,16 +99,14 @@ def told(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[Said |
                 if passed is not None:
                     yield passed
             elif packet.interface.name == INPUTS:
-                yield Said(packet.at, _line(file, packet.data))
+                yield Said(packet.at, _line(file, packet.data), f"{file.name}, before byte {packet.end}")
 
 
 def _line(path: Path, data: bytes) -> Mapping[str, Any]:
     try:
         said = json.loads(data)
     except ValueError as error:
-        raise CaptureError(
-            path, f"a line of its inputs is no JSON ({error}); use the file as it was written"
-        ) from error
+        raise CaptureDamaged(path, f"a line of its inputs is no JSON ({error})") from error
     if not isinstance(said, dict):
-        raise CaptureError(path, "a line of its inputs is no object; use the file as it was written")
+        raise CaptureDamaged(path, "a line of its inputs is no object")
     return said

@@ -75,6 +75,7 @@ class Recorder:
         self._numbers = {device.name: number for number, device in enumerate(origin.devices, 1)}
         self._lock = threading.Lock()
         self._sealer: sealedfile.Sealer | None = None
+        self._chain = pcapng.Chain()
         self._file = -1
         try:
             self._file = self._open()
@@ -142,6 +143,7 @@ class Recorder:
         return self._wall + max(now, self._mono) - self._mono
 
     def _put(self, block: bytes) -> None:
+        block = self._chain.add(block)
         data = self._sealer.seal(block) if self._sealer else block
         self._size += len(data)
         while data:
@@ -168,8 +170,10 @@ class Recorder:
         if self._auditor is not None:
             self._sealer = sealedfile.Sealer(self._auditor)
             os.write(self._file, self._sealer.head)
-        head = pcapng.section(PROGRAM) + pcapng.interface(INPUTS, wire.USER)
-        self._put(head + b"".join(pcapng.interface(name, self._links[name]) for name in self._numbers))
+        self._chain = pcapng.Chain()
+        self._put(pcapng.section(PROGRAM))
+        for name, kind in {INPUTS: wire.USER, **self._links}.items():
+            self._put(pcapng.interface(name, kind))
         origin = words.plain(self._origin) if self._part == 1 else None
         began = words.line(run=self._run, part=self._part, mono=self._mono, wall=self._wall, origin=origin)
         self._put(pcapng.packet(0, self._at(now), began))

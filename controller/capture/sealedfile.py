@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from controller.capture.errors import CaptureError
+from controller.capture.errors import CaptureDamaged, CaptureError
 from controller.capture.pcapng import LARGEST_BLOCK, Damaged
 from controller.contract.sealed import decrypt, encrypt, open_sealed, seal_to
 
@@ -60,12 +60,12 @@ def opened(path: Path, auditor: X25519PrivateKey) -> Iterator[bytes]:
                     number += 1
                     yield decrypt(key, content, _place(run, number))
     except InvalidTag:
-        what = f"box {number} was changed, moved or taken away" if number else "it was sealed to another key"
-        raise CaptureError(
-            path, f"{what}; use the auditor's key of that table and the file as it was written"
-        ) from None
+        if number:
+            raise CaptureDamaged(path, f"box {number} was changed, moved or taken away") from None
+        remedy = "use the auditor's key of that table and the file as it was written"
+        raise CaptureError(path, f"it was sealed to another key; {remedy}") from None
     except Damaged as error:
-        raise CaptureError(path, f"{error}; use the file as it was written") from error
+        raise CaptureDamaged(path, str(error)) from error
 
 
 def whole_length(stream: BinaryIO) -> int:

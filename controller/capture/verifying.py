@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from controller.capture import words
 from controller.capture.devices import Heard
-from controller.capture.reading import Said, told
+from controller.capture.reading import Said, told, unproven
 from controller.capture.wire import Passed
 from controller.core.errors import BadCommand
 from controller.core.inputs import Command, HandSeed, Notice, Tick
@@ -40,19 +40,29 @@ MOST_OF_A_DEVICE = 5
 
 @dataclass(slots=True)
 class Replayed:
-    """What came of it. ``faults``: what does not agree; ``notes``: what could not be held against anything."""
+    """What came of it.
+
+    ``faults``: what does not agree. ``unheld``: what could not be held against anything, so that nobody can say whether
+    it agrees. ``notes``: what is as it must be, and may look strange.
+    """
 
     runs: int = 0
     inputs: int = 0
     records: int = 0
     frames: int = 0
     faults: list[str] = field(default_factory=list)
+    unheld: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
         """Whether everything that could be compared agrees, and something could."""
         return not self.faults and self.runs > 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether it agrees and all of it was compared."""
+        return self.ok and not self.unheld
 
 
 def verify_capture(ledger: Path, capture: Path, auditor: X25519PrivateKey | None = None) -> Replayed:
@@ -65,9 +75,13 @@ def verify_capture(ledger: Path, capture: Path, auditor: X25519PrivateKey | None
             raise database.unusable(ledger, error) from error
     earlier = [] if before is None else list(before.records)
     rows = list(read_records(ledger, auditor=auditor))
-    replayed = Replayed()
+    replayed = Replayed(unheld=list(unproven(capture)))
     run: _Run | None = None
     for one in told(capture, auditor):
+        if isinstance(one, Said) and (why := _strange(one)):
+            remedy = "use the file as it was written, and the version of feltd that wrote it"
+            replayed.faults.append(f"{one.place}: {why}: nothing after it was compared; {remedy}")
+            return replayed
         if isinstance(one, Said) and "run" in one.what:
             if run is not None and run.name == one.what["run"]:
                 continue  # the same run goes on in the next file
@@ -79,8 +93,17 @@ def verify_capture(ledger: Path, capture: Path, auditor: X25519PrivateKey | None
     if run is not None:
         run.end(None)
     if not replayed.runs:
-        replayed.notes.append("no run of the capture could be held against this ledger")
+        replayed.unheld.append("no run of the capture could be held against this ledger")
     return replayed
+
+
+def _strange(one: Said) -> str:
+    """Why this version cannot make anything of a line; empty where it can."""
+    try:
+        words.known(one.what)
+    except words.NotUnderstood as error:
+        return str(error)
+    return ""
 
 
 def _row(said: Mapping[str, Any]) -> int | None:
@@ -98,14 +121,14 @@ def _begun(
 ) -> "_Run | None":
     origin = said["origin"]
     if origin is None:
-        replayed.notes.append(f"the begin of run {said['run']} is not in the capture any more: left out")
+        replayed.unheld.append(f"the begin of run {said['run']} is not in the capture any more: left out")
     elif origin["ledger"] != ledger:
-        replayed.notes.append(f"run {said['run']} belongs to ledger {origin['ledger']}: left out")
+        replayed.unheld.append(f"run {said['run']} belongs to ledger {origin['ledger']}: left out")
     else:
         try:
             return _Run(said, rows, earlier, replayed, closed=closed)
         except (words.NotUnderstood, DeviceError) as error:
-            replayed.notes.append(f"run {said['run']} cannot be replayed: {error}")
+            replayed.unheld.append(f"run {said['run']} cannot be replayed: {error}")
     return None
 
 
@@ -142,6 +165,7 @@ class _Run:
         veiled = self._setup.open_channels(()) if self._setup.unread else {}
         told = [d for d in origin["devices"] if d["name"] not in veiled]
         self._devices = {d["name"]: Heard(d, seen.get(d["name"])) for d in told}
+        self._veiled = frozenset(veiled)
         if veiled:
             kept = f"{', '.join(sorted(veiled))}: the bytes are not in the capture, for closed cards are not read here"
             replayed.notes.append(f"{kept}; the inputs are")
@@ -153,10 +177,11 @@ class _Run:
         now = one.at - self._began
         if isinstance(one, Passed):
             self._replayed.frames += 1
-            if one.device in self._devices:
-                self._devices[one.device].passed(one, now)
+            if device := self._device(one.device):
+                device.passed(one, now)
         elif "call" in one.what:
-            self._devices[one.what["device"]].called(one.what, now)
+            if device := self._device(one.what["device"]):
+                device.called(one.what, now)
         elif "restored" in one.what:
             self._held(one.what["restored"])
             self._pending.clear()
@@ -166,22 +191,31 @@ class _Run:
         else:
             self._input(one.what)
 
+    def _device(self, name: str) -> Heard | None:
+        """The device of this name; what a strange one said cannot be held against anything."""
+        if name not in self._devices and name not in self._veiled:
+            told = f"{name} is no device of run {self.name}: what it said was not compared"
+            if told not in self._replayed.unheld:
+                self._replayed.unheld.append(told)
+        return self._devices.get(name)
+
     def end(self, row: int | None) -> None:
         """The run is over; the next one began at this row of the ledger."""
         limit = len(self._rows) if row is None else row
         self._held(limit)
         if not self._lost and (lost := [str(number) for number, records in self._pending if records]):
             told = f"what input {', '.join(lost)} led to was not stored any more: the run was killed"
-            self._replayed.notes.append(told)
+            # Where another run follows, its begin says that the ledger was no longer than that.
+            (self._replayed.unheld if row is None else self._replayed.notes).append(told)
         for hand, rows in self._unheld.items():
             told = f"{len(rows)} rows of hand {hand}, {rows[0]} to {rows[-1]}: {UNHELD} (only their closed cards)"
-            self._replayed.notes.append(told)
+            self._replayed.unheld.append(told)
         if not self._lost and (left := self._upcoming(limit)) is not None:
             what = f"row {left + 1} ({self._rows[left].type}) and what follows"
             if self._whole:
                 self._fault(f"{what}: no input of the capture led to it")
             else:
-                self._replayed.notes.append(f"{what}: the capture ends before")
+                self._replayed.unheld.append(f"{what}: the capture ends before")
         for device in self._devices.values():
             # In front: bytes that say something else are the cause of what the core concludes from them.
             self._replayed.faults[:0] = device.mismatches[:MOST_OF_A_DEVICE]
@@ -213,7 +247,7 @@ class _Run:
                 # What it led to hung on a closed card: from here on there is nothing to hold the ledger against.
                 self._lost = True
                 told = f"row {self._next + 1} and what follows: {UNHELD} (hand {self._blind} was open at the begin)"
-                self._replayed.notes.append(told)
+                self._replayed.unheld.append(told)
                 return
             if at is None:
                 self._fault(f"input {number} led to {record.type}, which the ledger has not got")

@@ -20,6 +20,46 @@ class NotUnderstood(ValueError):
     """A line of a capture that this version does not know."""
 
 
+_ORIGIN: Mapping[str, type] = {"setup": dict, "ledger": str, "row": int, "devices": list}
+_DEVICE: Mapping[str, type] = {"name": str, "driver": str, "uri": str, "expect": dict, "options": dict}
+_RUN: Mapping[str, type] = {"run": str, "part": int, "mono": int, "wall": int}
+_CALLS: Mapping[str, Mapping[str, type]] = {
+    "opening": {},
+    "opened": {},
+    "due": {},
+    "leave": {},
+    "lost": {"cause": str},
+    "acknowledge": {"reading": int},
+}
+
+
+def known(said: Mapping[str, Any]) -> None:
+    """A line must be an input, a call of a driver, the begin of a run or a restart. Raises ``NotUnderstood``."""
+    if "run" in said:
+        _has(said, _RUN)
+        origin = said.get("origin")
+        if origin is not None:
+            _has(origin, _ORIGIN)
+            for device in origin["devices"]:
+                _has(device, _DEVICE)
+    elif "restored" in said:
+        _has(said, {"restored": int})
+    elif "call" in said:
+        _has(said, {"device": str, "call": str})
+        if said["call"] not in _CALLS:
+            raise NotUnderstood(f"a call {said['call']!r} that this version does not know")
+        _has(said, _CALLS[said["call"]])
+    else:
+        as_input(said)
+
+
+def _has(said: Any, wanted: Mapping[str, type]) -> None:
+    for name, kind in wanted.items():
+        found = said.get(name) if isinstance(said, dict) else None
+        if type(found) is not kind or (isinstance(found, int) and found < 0):
+            raise NotUnderstood(f"{name} = {found!r} where this version knows {kind.__name__}")
+
+
 def plain(value: Any) -> Any:
     """Any value of the core as JSON has it: dataclasses and mappings as objects, sets sorted, bytes as hex."""
     if is_dataclass(value) and not isinstance(value, type):

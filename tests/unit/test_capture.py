@@ -154,7 +154,7 @@ def test_a_capture_is_replayed_exactly(taped: Taped) -> None:
     taped.play()
     taped.end()
     replayed = verify_capture(taped.folder / "ledger", taped.capture)
-    assert (replayed.faults, replayed.notes, replayed.ok) == ([], [], True)
+    assert (replayed.faults, replayed.unheld, replayed.notes, replayed.whole) == ([], [], [], True)
     assert replayed.runs == 1
     assert replayed.records > 10
     assert replayed.frames >= 12
@@ -200,7 +200,7 @@ def test_a_run_that_was_killed_is_held_as_far_as_it_goes(taped: Taped) -> None:
         taped.capture.write_bytes(whole[:length])
         replayed = verify_capture(taped.folder / "ledger", taped.capture)
         assert replayed.faults == []
-        assert any("the capture ends before" in note for note in replayed.notes)
+        assert any("the capture ends before" in what for what in replayed.unheld)
 
 
 def test_what_a_crash_tore_off_does_not_spoil_the_next_run(taped: Taped) -> None:
@@ -225,7 +225,7 @@ def test_a_capture_is_bounded_and_the_oldest_goes_first(tmp_path: Path) -> None:
     assert len([one for one in told(taped.capture) if isinstance(one, Passed)]) > 20
     replayed = verify_capture(tmp_path / "ledger", taped.capture)
     assert not replayed.ok
-    assert any("not in the capture any more" in note for note in replayed.notes)
+    assert any("not in the capture any more" in what for what in replayed.unheld)
 
 
 def test_a_capture_over_several_files_is_one(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_closed_cards_of_a_hand_under_way_are_no_fault_without_the_key(tmp_path:
     replayed = verify_capture(tmp_path / "ledger", taped.capture)
     assert replayed.faults == []
     assert replayed.ok
-    assert any("cannot be held against without --card-key" in note for note in replayed.notes), replayed.notes
+    assert any("cannot be held against without --card-key" in what for what in replayed.unheld), replayed.unheld
     auditor = load_auditor_key(tmp_path / "auditor")
     with_key = verify_capture(tmp_path / "ledger", taped.capture, auditor)
     assert (with_key.faults, with_key.notes) == ([], [])
@@ -388,7 +388,7 @@ def test_what_hangs_on_a_closed_card_is_said_not_to_be_held_without_the_key(tmp_
     taped.end()
     replayed = verify_capture(tmp_path / "ledger", taped.capture)
     assert (replayed.faults, replayed.ok) == ([], True)
-    assert any("what follows: cannot be held against without --card-key" in note for note in replayed.notes)
+    assert any("what follows: cannot be held against without --card-key" in what for what in replayed.unheld)
     with_key = verify_capture(tmp_path / "ledger", taped.capture, load_auditor_key(tmp_path / "auditor"))
     assert (with_key.faults, with_key.notes) == ([], [])
 
