@@ -86,13 +86,15 @@ class ChangeDiffers:
     """A change of chips during a hand has not come out even in time.
 
     ``gave`` and ``got`` in minor units: what the seat gave to the tray and to other seats, and what it got from there.
-    ``others``: the seats among those that gave. What nobody paid for is no stake, wherever it lies.
+    ``others``: the seats among those that gave. What nobody paid for is no stake, wherever it lies. ``of_pot``: it got
+    chips out of the pot or the rake.
     """
 
     seat: int
     gave: int
     got: int
     others: tuple[int, ...] = ()
+    of_pot: bool = False
     basis: Basis = "sensor"
     evidence: Sources = ()
 

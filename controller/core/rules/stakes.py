@@ -131,6 +131,10 @@ def _loose(out: Out, fact: StakePlaced, asked: str) -> None:
 
 def uneven(out: Out, fact: ChangeDiffers) -> None:
     """Change that does not come out even: nothing changes by it, and people put it right (HR-2.1, CM-22)."""
+    if fact.of_pot:
+        asked = f"{fact.got} of the pot or the rake lie before seat {fact.seat}: they are no stake and go back"
+        out.breach("others_chips", "FLAG", asked, seat=fact.seat, evidence=fact.evidence, basis=fact.basis)
+        return
     if fact.others:
         told = f"seat {fact.seat} got {fact.got} from seat {', '.join(map(str, fact.others))} and gave {fact.gave}"
         asked = f"{told}: each plays with the chips before it; those of others are no stake and go back"

@@ -25,6 +25,7 @@ from controller.core.sensing.gone import Gone
 from controller.core.sensing.keys import MS, Keys
 from controller.core.sensing.lying import Lying
 from controller.core.sensing.newcomers import Newcomers
+from controller.core.sensing.out_of_pot import OutOfPot
 from controller.core.sensing.shoe_beside import ShoeBeside
 from controller.core.sensing.spoken import Spoken
 from controller.core.sensing.unheard import Unheard
@@ -64,6 +65,7 @@ class RfidTable:
         self._unheard = Unheard.of(setup)
         self._newest: dict[str, Evidence] = {}
         self._change = Changing(setup, self._where, self._bets, self._newest)
+        self._out_of_pot = OutOfPot(setup, self._where, self._bets, self._newest)
         self._closing = Closing(setup, self._where, self._newest)
         self._tray = Tray(setup, self._where, self._newest)
         made = UnreadCards if setup.unread else ReadCards
@@ -183,6 +185,7 @@ class RfidTable:
         self._cards.follow(state)
         for move in self._where.tick(at):
             self._moved(move, at, state)
+        facts += self._out_of_pot.tick(at, state)
         facts += self._change.tick(at, state)
         facts += self._told(at, state)
         facts += self._turning.read(at, state.hand, self._newest)
@@ -206,7 +209,7 @@ class RfidTable:
         times: list[int | None] = [k.deadline() for k in self._keys.values()]
         times += [self._where.deadline(), self._turning.deadline(), self._tray.deadline(), self._lying.deadline()]
         times += [*self._bets.deadlines(), self._again, self._unheard.due, self._change.deadline()]
-        times += [self._closing.deadline(), self._gone.deadline()]
+        times += [self._closing.deadline(), self._gone.deadline(), self._out_of_pot.deadline()]
         times += [self.shoe.deadline() if self.shoe is not None else None]
         times += self._spoken.deadlines(self._early)
         return min((t for t in times if t is not None), default=None)
@@ -221,6 +224,7 @@ class RfidTable:
             return
         self._change.moved(move, at, state)
         self._bets.moved(move, at)
+        self._out_of_pot.moved(move, state)
         self._tray.moved(move, at)
 
     # --- chips -----------------------------------------------------------------------------------------------
