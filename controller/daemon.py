@@ -26,7 +26,7 @@ from controller.capture.recorder import Recorder
 from controller.capture.starting import CaptureTo
 from controller.commands import CommandSocket, Desk
 from controller.contract.envelope import time_text
-from controller.contract.following import Report
+from controller.contract.following import Fault, Report
 from controller.contract.state import description_body
 from controller.contract.topics import Source, Topics
 from controller.core import image
@@ -87,6 +87,7 @@ class Daemon:
         self.again = False
         """The ledger is to be archived: the table starts anew, and does so at its start."""
         self._supervisors: dict[str, Supervisor] = {}
+        self._faults: tuple[Fault, ...] = ()
 
     def run(self) -> int:
         """Run until told to stop. 0 after an orderly end, 1 when the table could not go on.
@@ -127,7 +128,7 @@ class Daemon:
                 self._pump = self._make_pump(self._settings.broker, ledger)
             self._place = PlaceWatch(ledger.lock)
             fill = FillWatch(ledger.path, self._retention, was_full=core.storage_full())
-            check = BackgroundCheck(ledger.path, self._public_keys(ledger), self._checked)
+            check = BackgroundCheck(ledger.path, self._public_keys(ledger), self._checked, at_start=self._faults)
             health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check)
             at_end.callback(health.close)
             metrics = self._metrics(health, at_end)
@@ -178,7 +179,8 @@ class Daemon:
             boot.same_rules(self._settings, kept.opened)
         before = boot.Before.read(records, ledger.last_said(64))
         said = boot.notices(self._settings, before, self._clock.wall())
-        if faults := ledger.check_tail():
+        self._faults = faults = ledger.check_tail()
+        if faults:
             log.error("the end of the ledger is not what was written", faults=len(faults), first=str(faults[0]))
             said.append(Notice("ledger.fault", fault_data(faults)))
         core.begin(said)

@@ -121,21 +121,21 @@ class Health:
 
     def _ledger_trouble(self) -> str:
         fill, checked = self._fill.last, self._check.state
-        if checked.report is not None and checked.report.faults:
-            return f"not whole: {len(checked.report.faults)} faults"
+        if faults := self._check.faults:
+            return f"not whole: {len(faults)} faults"
         if checked.trouble or self.seen.trouble:
             return checked.trouble or self.seen.trouble
         return f"{fill.used * 100 // fill.limit} % full" if fill.level >= LEVELS[0] else ""
 
     def metrics(self) -> str:
         """All numbers in Prometheus' text format."""
-        seen, fill, report = self.seen, self._fill.last, self._check.state.report
+        seen, fill = self.seen, self._fill.last
         families = [
             gauge("feltd_outbox_rows", "Events that the broker has not taken yet.", seen.unsent),
             gauge("feltd_outbox_oldest_seconds", "How long the oldest of them has waited.", seen.oldest_s),
             gauge("feltd_ledger_bytes", "Size of the ledger with its log.", fill.used),
             gauge("feltd_ledger_limit_bytes", "The size at which no new hand begins.", fill.limit),
-            gauge("feltd_ledger_faults", "Faults found by the check at start.", len(report.faults) if report else 0),
+            gauge("feltd_ledger_faults", "Faults found by the checks at start and behind it.", len(self._check.faults)),
             gauge("feltd_queue_high_water", "The most items that waited for the core.", self._inbox.most),
             counter("feltd_queue_coalesced_total", "Inventories that a newer one overtook.", self._inbox.coalesced),
             gauge("feltd_incidents_open", "Incidents that wait for a person.", seen.incidents),

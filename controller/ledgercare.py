@@ -94,8 +94,12 @@ class BackgroundCheck:
         path: Path,
         keys: Sequence[Ed25519PublicKey],
         found: Callable[[Report], None],
+        *,
+        at_start: Sequence[Fault] = (),
         again_s: float = AGAIN_S,
     ) -> None:
+        """``at_start``: what the check at the start has found; ``again_s``: see ``AGAIN_S``."""
+        self._at_start = at_start
         self._path = path
         self._keys = keys
         self._found = found
@@ -113,6 +117,12 @@ class BackgroundCheck:
         self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join(5)
+
+    @property
+    def faults(self) -> frozenset[Fault]:
+        """What is known to be wrong: found by the check at the start, or by this one."""
+        report = self.state.report
+        return frozenset((*self._at_start, *(report.faults if report else ())))
 
     @property
     def running(self) -> bool:

@@ -80,8 +80,18 @@ def begin(path: Path, wanted: ReplayWanted) -> Replay | Refusal:
         connection.close()
         known.add(about.get("previous", ""))
     if wanted.ledger in known:
-        return Refusal(wanted.address, {"error": "pruned", "lowest": None})
+        return Refusal(wanted.address, {"error": "pruned", **_lowest(path, wanted.stream)})
     return Refusal(wanted.address, {"error": "unknown_ledger"})
+
+
+def _lowest(path: Path, stream: str) -> dict[str, str | None]:
+    """The first event of a stream that is still kept, and in which ledger: each numbers its own."""
+    for file in (*files.archived(path), path):
+        with closing(database.connect_read_only(file)) as connection:
+            (found,) = connection.execute("SELECT min(sequence) FROM row WHERE stream = ?", (stream,)).fetchone()
+            if found is not None:
+                return {"lowest": f"{found:016d}", "ledger": database.meta(connection)["ledger"]}
+    return {"lowest": None, "ledger": None}
 
 
 def is_ours(path: Path, ledger: str) -> bool:

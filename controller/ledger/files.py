@@ -61,7 +61,8 @@ def filling(path: Path, retention: Retention) -> Filling:
         free = shutil.disk_usage(path.parent).free
     except OSError as error:
         raise database.unusable(path, error) from error
-    return Filling(used, max(1, min(retention.limit_mb * MB, used + free - RESERVE_MB * MB)))
+    # A disk without room: what there is fills it, however small it is.
+    return Filling(used, max(1, min(retention.limit_mb * MB, used + max(0, free - RESERVE_MB * MB))))
 
 
 def real(path: Path) -> Path:
