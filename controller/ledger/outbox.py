@@ -3,11 +3,16 @@
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import structlog
 
 from controller.contract.envelope import withheld
 from controller.ledger import database
+from controller.ledger.standins import stands_for
+
+_log = structlog.get_logger("ledger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +56,16 @@ class Outbox:
             "WHERE acked = 0 AND row.row > ? ORDER BY row.row LIMIT ?",
             (after, limit),
         )
-        return [
-            Unsent(row, stream, sequence, kind, body)
-            if instead is None
-            else Unsent(row, stream, sequence, "record.withheld", instead)
-            for row, stream, sequence, kind, body, instead in found
-        ]
+        return [self._goes(Unsent(*row), instead) for *row, instead in found]
+
+    def _goes(self, item: Unsent, instead: bytes | None) -> Unsent:
+        """The row, or what stands in its place where that was made of it."""
+        if instead is None:
+            return item
+        if not stands_for(item.body, instead):
+            _log.error("what stands in a row's place is not made of it; the row goes", row=item.row)
+            return item
+        return replace(item, type="record.withheld", body=instead)
 
     def mark_acked(self, rows: Iterable[int]) -> None:
         """The broker has taken these rows."""
@@ -71,12 +80,12 @@ class Outbox:
 
     def withhold(self, item: Unsent, cause: str) -> Unsent:
         """Decide, once and for good, what is published instead of a row."""
+        found = self._connection.execute("SELECT body FROM withheld WHERE row = ?", (item.row,)).fetchone()
+        if found is not None and stands_for(item.body, found[0]):
+            return replace(item, type="record.withheld", body=found[0])
         body = withheld(item.body, cause)
-        self._connection.execute(
-            "INSERT INTO withheld (row, body) VALUES (?, ?) ON CONFLICT (row) DO NOTHING", (item.row, body)
-        )
-        (kept,) = self._connection.execute("SELECT body FROM withheld WHERE row = ?", (item.row,)).fetchone()
-        return Unsent(item.row, item.stream, item.sequence, "record.withheld", kept)
+        self._connection.execute("INSERT OR REPLACE INTO withheld (row, body) VALUES (?, ?)", (item.row, body))
+        return replace(item, type="record.withheld", body=body)
 
     def release(self, item: Unsent) -> None:
         """Take back ``withhold``: what stood for the row was refused as well, so nobody has seen it."""

@@ -19,7 +19,7 @@ from controller.contract.errors import ContractError
 from controller.contract.following import Chain, Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
-from controller.ledger import database, sealedcheck, structure
+from controller.ledger import database, sealedcheck, standins, structure
 from controller.ledger.errors import LedgerDamaged, LedgerError
 
 _AT_ONCE = 500
@@ -81,6 +81,7 @@ def verify(
                 for fault in itertools.chain(
                     guards(connection),
                     structure.check(connection, go_on),
+                    standins.check(connection),
                     sealedcheck.check(connection, follower.source, keyring, go_on),
                 ):
                     follower.fault(fault)
