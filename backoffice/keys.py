@@ -21,10 +21,14 @@ from controller.contract.keyfile import TEST_KEY
 
 
 def create(folder: Path) -> tuple[Path, Path]:
-    """Make the key that countersigns checkpoints; returns the private file, mode 0600, and the public one."""
+    """Make the key that countersigns checkpoints; returns the private file, mode 0600, and the public one.
+
+    A folder that is not there is made, for its owner alone. Raises ``UsageError``.
+    """
     key = Ed25519PrivateKey.generate()
     private, public = folder / "office-key", folder / "office.pub"
     try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))

@@ -3,6 +3,7 @@
 A gap never stops the storing; it is remembered, and somebody asks the table for a replay of it.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +27,9 @@ class Counts:
     reasons: dict[str, int] = field(default_factory=dict)
 
     def refuse(self, why: str) -> None:
-        """Count one that is not stored."""
+        """Count one that is not stored; the first of its kind is told at once."""
+        if why not in self.reasons:
+            sys.stderr.write(f"feltoffice: refused: {why}\n")
         self.refused += 1
         self.reasons[why] = self.reasons.get(why, 0) + 1
 

@@ -94,7 +94,7 @@ class Access:
     def prove(self, staff: str, role: str, pins: Mapping[str, Any], place: str) -> None:
         """Whether this is the person and may have the role. Raises ``Denied``; the attempt is on record then.
 
-        The file is read anew each time: who was removed is out at once.
+        The file is read anew each time, so that a new PIN holds from the next proof on.
         """
         member = stafffile.load(self._file).get(staff)
         pin = pins.get(staff)
@@ -117,6 +117,15 @@ class Access:
         self._rest(PENALTY_S)
         remedy = f"locked out: wait {LOCKED_S / 60:.0f} minutes" if locked else "no such person, function and PIN"
         raise Denied("pin", "", remedy)
+
+    def still(self, staff: str, role: str) -> None:
+        """Whether who is logged in still is a person of this house with this role: who was removed is out at once.
+
+        Raises ``Denied``, ``StaffFileError``.
+        """
+        member = stafffile.load(self._file).get(staff)
+        if member is None or role not in member.roles:
+            raise Denied("by", staff, f"is not on the staff as {role} any more: a supervisor logs this person out")
 
     def _count(self, name: str, now: float) -> None:
         failed = self._failures.pop(name, None) or _Failures()
@@ -157,6 +166,7 @@ class Counter:
         role = staff[by]
         if request["role"] not in ("", role):
             raise Denied("role", request["role"], f"{by} is logged in as {role}")
+        self._access.still(by, role)
         may(name, role)
         if name == "logout" and args.get("staff") != by and role not in WATCH:
             raise Denied("staff", "", "only a supervisor logs somebody else out")

@@ -54,12 +54,15 @@ class Desk:
         staff: Mapping[str, str],
         health: Callable[[], Mapping[str, Any]] = dict,
         access: Access | None = None,
+        final: Callable[[str], bool] = bool,
     ) -> None:
+        """``final``: whether the ledger has a hand that is final; the table itself keeps only the last ones in mind."""
         self._settings = settings
         self._inbox = inbox
         self._guard = threading.Lock()
         self._staff = dict(staff)
         self._health = health
+        self._final = final
         self._counter = Counter(access) if access is not None else None
         self._at: dict[int, str] = {}
         self._before = set(staff)
@@ -79,6 +82,8 @@ class Desk:
 
     def _command(self, request: Mapping[str, Any], uid: int) -> dict[str, Any]:
         by, role = self._who(request, uid)
+        if request["command"] == "adjust":
+            self._may_be_adjusted(request["args"].get("hand"))
         order = Order(Command(request["command"], request["args"], by, role, request["reason"]))
         outcome = self._wait(order)
         if outcome.mistake is not None:
@@ -86,6 +91,12 @@ class Desk:
         self._note(outcome.records, uid)
         log.info("command", name=request["command"], by=by, role=role, uid=uid, records=len(outcome.records))
         return told(outcome.records)
+
+    def _may_be_adjusted(self, hand: object) -> None:
+        """What is put right refers to the end of a hand: one that is not on record could not be recorded."""
+        if isinstance(hand, str) and hand and not self._final(hand):
+            remedy = "no such hand of this table is final: find it with feltd ledger search --type hand.final"
+            raise LocalError("hand", shown(hand), remedy)
 
     def _who(self, request: Mapping[str, Any], uid: int) -> tuple[str, str]:
         """The person and role that a command is recorded under."""

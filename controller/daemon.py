@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as Waited
 from contextlib import ExitStack
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from controller import boot
+from controller import boot, firsts
 from controller.access import MOST_NAMES, Access
 from controller.capture import starting
 from controller.capture.recorder import Recorder
@@ -37,7 +38,7 @@ from controller.delivery.pump import Pump
 from controller.errors import FeltError
 from controller.health import Health
 from controller.inbox import Ask, Inbox
-from controller.ledger import files, locks, restoring
+from controller.ledger import files, restoring
 from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
 from controller.ledger.outbox import Unsent
@@ -100,7 +101,8 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._signalled)
         with ExitStack() as at_end:
-            at_end.callback(locks.take(self._settings.socket.path).release)  # one daemon a table, whichever its ledger
+            # One daemon a table, whichever its ledger.
+            at_end.callback(firsts.only_one(self._settings.socket.path).release)
             ledger = self._open_ledger()
             at_end.callback(ledger.close)
             if self._capture:
@@ -133,7 +135,8 @@ class Daemon:
             at_end.callback(health.close)
             metrics = self._metrics(health, at_end)
             access = self._access(ledger)
-            desk = Desk(self._settings.socket, self._inbox, staff, health.report, access)
+            final = partial(firsts.final, ledger.path)
+            desk = Desk(self._settings.socket, self._inbox, staff, health.report, access, final)
             commands = CommandSocket(self._settings.socket, desk.answer)
             sweeping.settle()
             core.start(

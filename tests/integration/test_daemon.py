@@ -234,7 +234,7 @@ def test_a_second_daemon_is_refused(quiet: Running) -> None:
         check=False,
     )
     assert again.returncode == 2
-    assert f"process {quiet.process.pid} has it" in again.stderr
+    assert f"socket.path: '{quiet.socket}': is another daemon's: process {quiet.process.pid} has it" in again.stderr
     assert quiet.status["table"] == "t07"
 
 
@@ -473,5 +473,6 @@ def test_a_second_daemon_of_a_table_is_refused_whichever_ledger_it_is_given(tmp_
         second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
         assert second.returncode != 0
         assert f"process {daemon.process.pid} has it" in second.stderr
+        assert f"socket.path: '{daemon.socket}'" in second.stderr, "it is the socket that is taken, not the ledger"
         assert not (tmp_path / "other.ledger").exists()
         assert daemon.status["table"] == "t07"

@@ -69,3 +69,19 @@ def test_slips_boxes_and_meters_survive_a_kill(tmp_path: Path) -> None:
     done = subprocess.run(replay, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 runs replayed" in done.stdout
+
+
+def test_nothing_is_put_right_in_a_hand_that_is_not_on_record(tmp_path: Path) -> None:
+    with Running(write_config(tmp_path)) as running:
+        all_of(
+            running,
+            ("login", "s-11", "dealer"),
+            ("login", "s-12", "chief_inspector"),
+            ("collect", "drop", "--counted", "0", "--by", "s-12", "--with", "s-11"),
+        )
+        for hand in ("t07-20261130-0001", "t07-99999999-9999", "t99-20261130-0001", "no hand", "é"):
+            words = ("adjust", hand, "100", "tray", "drop", "--by", "s-12", "--with", "s-11", "--reason", "wrong")
+            said = feltd(running, *words, code=2)
+            assert f"hand = {hand!r}: no such hand of this table is final" in said
+        assert "restoring the table" not in running.log.read_text(encoding="utf-8")
+        assert not [one for one in running.records() if one.type == "adjustment.recorded"]

@@ -289,3 +289,26 @@ def test_persons_are_added_changed_and_removed_from_the_command_line(tmp_path: P
     assert "--pin-stdin" in refused.stderr
     assert feltd("remove", "s-0193", "--file", path).returncode == 0
     assert feltd("remove", "s-0193", "--file", path).returncode == 2
+
+
+def test_who_is_removed_or_loses_a_function_is_out_at_once(tmp_path: Path) -> None:
+    staff = {name: Member.new(name, ("inspector",), PIN) for name in ("s-01", "s-02")}
+    stafffile.save(tmp_path / "staff", staff)
+    core = Core()
+    try:
+        at = House(tmp_path / "staff", core)
+        for uid, name in ((1000, "s-01"), (1001, "s-02")):
+            assert at.login(name, "inspector", PIN, uid)["ok"]
+        for left in ({}, {"s-01": Member.new("s-01", ("dealer",), PIN)}):
+            stafffile.save(tmp_path / "staff", left | {"s-02": staff["s-02"]})
+            for command in sorted(COMMANDS.keys() - {"login"}):
+                refused = at.ask(command)["error"]
+                assert (refused["field"], refused["value"]) == ("by", "s-01")
+                assert "not on the staff as inspector any more" in refused["remedy"]
+        said = len(core.obeyed)
+        assert at.ask("logout", uid=1001, staff="s-01")["ok"], "a supervisor ends it"
+        assert len(core.obeyed) == said + 1 == 3
+        stafffile.save(tmp_path / "staff", staff)
+        assert at.ask("open")["ok"]
+    finally:
+        core.close()

@@ -179,3 +179,14 @@ def test_a_lost_key_is_replaced_on_purpose(store: Path, desk: Desk) -> None:
     assert cli.main([*enrol, "--also"]) == cli.OK
     with closing(open_store(str(store))) as kept:
         assert len(kept.pins(TABLE)) == 2
+
+
+def test_the_offices_own_key_gets_a_folder_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "etc" / "felt-office"
+    assert cli.main(["keys", str(folder)]) == cli.OK
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "office-key").stat().st_mode & 0o777 == 0o600
+    assert cli.main(["keys", str(folder)]) == cli.USAGE, "a key that is there is never replaced"
+    (tmp_path / "file").write_text("")
+    assert cli.main(["keys", str(tmp_path / "file")]) == cli.USAGE
+    assert "cannot be written" in capsys.readouterr().err
