@@ -432,6 +432,30 @@ def test_chips_of_the_tray_that_are_paid_for_late_are_a_stake_then() -> None:
     assert table.told() == ["chips_loose"]
 
 
+@pytest.mark.parametrize("seat", [2, 3])
+def test_a_chip_that_goes_to_the_tray_for_nothing_is_told(seat: int) -> None:
+    table = dealt()
+    table.move([(f"stack:{seat}", "tray", [5000])])
+    table.run(7000)
+    assert table.told() == []
+    table.run(60_000)
+    assert table.told() == ["chips_loose"]
+    assert f"seat {seat} gave 5000 to the tray and got 0" in table.all("breach.noted")[0]["asked"]
+    table.move([("tray", f"stack:{seat}", [1000] * 5)])
+    table.run(20_000)
+    table.bet(3, 1000)
+    assert table.actions() == CALL
+    table.won_by(3)
+    assert table.told() == ["chips_loose"]
+
+
+def test_a_chip_that_another_seat_gets_has_not_gone_to_the_tray() -> None:
+    table = dealt()
+    table.move([("stack:1", "stack:2", [1000])])
+    table.run(30_000)
+    assert [one for one in table.told() if one == "chips_loose"] == []
+
+
 def test_a_string_of_own_chips_is_one_still() -> None:
     table = dealt()
     table.bet(3, 5000)

@@ -40,6 +40,8 @@ class Exchange:
     """Whether one of them was no stake of this round."""
     others: set[int] = field(default_factory=set)
     """Other seats that chips came from."""
+    sold: set[str] = field(default_factory=set, repr=False)
+    """The chips that went from the stack to the tray."""
     came: set[str] = field(default_factory=set, repr=False)
     """The chips that came to the bet spot from elsewhere."""
     told: int | None = None
@@ -116,6 +118,7 @@ class Changing:
                 one.came |= {tag} if spot else set()
                 continue
             one.gave += worth
+            one.sold |= {tag} if taker == TRAY and not spot else set()
             one.replaced = one.replaced or spot
             one.carried = one.carried or (spot and tag not in one.came and self._bets.is_aside(seat, tag))
             one.came.discard(tag)
@@ -242,7 +245,8 @@ class Changing:
                 unpaid.add(tag)
         self._bets.set_aside(seat, unpaid)
         short = self._worth(self._bets.stake_lying(seat)) < hand.bet.get(seat, 0) and hand.phase == "bet"
-        matters = unpaid or (one.gave and (one.on_spot or (one.got and not one.others)))
+        sold = one.sold & self._where.at("tray") - self._where.doubted("tray")
+        matters = unpaid or (one.gave and (one.on_spot or ((one.got or sold) and not one.others)))
         if short or not matters or self._may_be_even(seat, one):
             return []
         sources = tuple(self._newest[place] for place in (spot, "tray") if place in self._newest)
