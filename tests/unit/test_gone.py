@@ -158,6 +158,80 @@ def test_change_for_a_stake_out_of_the_pot_is_none_of_that() -> None:
     assert asked(table) == []
 
 
+@pytest.mark.parametrize("place", ["muck", "burn", "seat:2"])
+def test_a_common_card_lies_elsewhere(place: str) -> None:
+    table = flop()
+    table.put([table.card["9d"]], place)
+    table.run(8000)
+    assert asked(table) == []
+    table.run(60_000)
+    assert asked(table) == [("I-14", "cards_off_board", [])]
+    assert "9d" not in str(table.all("incident.opened"))
+    table.put([table.card["9d"]], "board")
+    table.run(2500)
+    table.say("rule", incident="I-14", ruling="play_on")
+    table.run(60_000)
+    assert len(asked(table)) == 1
+    table.kept()
+
+
+@pytest.mark.parametrize("place", ["board", "burn"])
+@pytest.mark.parametrize(("cards", "ms"), [(("As", "Ah"), 45_000), (("As",), 90_000)])
+def test_cards_of_a_live_hand_lie_elsewhere(place: str, cards: tuple[str, ...], ms: int) -> None:
+    table = flop()
+    table.put([table.card[card] for card in cards], place)
+    table.run(ms - 2000)
+    assert asked(table) == []
+    table.run(5000)
+    assert asked(table) == [("I-14", "cards_missing", [1])]
+    table.kept()
+
+
+def test_one_of_two_cards_lies_in_the_muck() -> None:
+    table = flop()
+    table.put([table.card["Ks"]], "muck")
+    table.run(85_000)
+    assert asked(table) == []
+    table.run(8000)
+    assert asked(table) == [("I-14", "cards_missing", [2])]
+
+
+@pytest.mark.parametrize("gap", [1000, 30_000])
+def test_cards_that_follow_one_another_into_the_muck_are_a_fold(gap: int) -> None:
+    table = flop()
+    for card in ("As", "Ah"):
+        table.put([table.card[card]], "muck")
+        table.run(gap)
+    table.run(100_000)
+    assert asked(table) == []
+    assert table.actions()[-1] == (1, "fold", 0)
+
+
+@pytest.mark.parametrize("place", ["board", "burn", "muck"])
+def test_cards_that_lie_elsewhere_for_a_while_only(place: str) -> None:
+    table = flop()
+    for _ in range(3):
+        table.put([table.card["As"]], place)
+        table.run(40_000)
+        table.put([table.card["As"]], "seat:1")
+        table.run(3000)
+    table.put([table.card["9d"]], place if place != "board" else "muck")
+    table.run(8000)
+    table.put([table.card["9d"]], "board")
+    table.run(20_000)
+    assert [one for one in asked(table) if one[1] != "cards_out_of_muck"] == []
+
+
+def test_all_cards_are_collected_when_the_hand_is_over() -> None:
+    table = flop()
+    table.fold(1)
+    table.fold(2)
+    for place in ("seat:3", "board", "burn"):
+        table.put(list(table.places[place]), "muck")
+    table.run(100_000)
+    assert [one for one in asked(table) if one[0] == "I-14"] == []
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_is_not_absence(seed: int) -> None:
     table = flop()

@@ -1,4 +1,4 @@
-"""What is gone in mid-hand: cards that are read nowhere, cards out of the muck, chips out of the pot.
+"""What is gone in mid-hand: cards that are read nowhere or elsewhere, cards out of the muck, chips out of the pot.
 
 Only what was read at its place and has left it can be gone: noise is not absence. While a reader is away nobody can
 say, and while a person has to rule things are moved: the time begins anew after that.
@@ -15,6 +15,8 @@ from controller.core.setup import Setup
 from controller.core.state import Hand, State
 
 PLAYED = ("bet", "board", "showdown")
+MIDDLE = ("board", "burn", "muck")
+"""Where a card of a hand is away from its seat; which seat's cards lie at another seat is told at once."""
 LESS_SURE = 2
 """One card of a hand is missed for so many times as long as all of it: it may lie under the other one."""
 AGAIN = 1000 * MS
@@ -53,7 +55,7 @@ class Gone:
         self._wait_pot = setup.timing.change_ms * MS
         self._card_places = {p for p in setup.watched_by_readers.values() if p.startswith(CARD_PLACES)}
         self._lifted: dict[str, Away] = {}
-        """Cards that are read nowhere, and where they lay."""
+        """Cards that do not lie where they belong, and where they lay."""
         self._mucked: set[str] = set()
         self._retrieved: dict[str, Away] = {}
         """Cards that have lain in the muck, and where they lie now."""
@@ -71,9 +73,11 @@ class Gone:
         lifted = self._lifted.pop(tag, None)
         self._retrieved.pop(tag, None)
         home, since = (move.before, move.since) if lifted is None else (lifted.place, lifted.since)
-        if after is None and home is not None and (home == "board" or home.startswith("seat:")):
-            self._lifted[tag] = Away(home, since, self._wait_board if home == "board" else self._wait)
-        elif after == "muck":
+        if home == "board" and after != home:
+            self._lifted[tag] = Away(home, since, self._wait_board)
+        elif home is not None and home.startswith("seat:") and (after is None or after in MIDDLE):
+            self._lifted[tag] = Away(home, since, self._wait)
+        if after == "muck":
             self._mucked.add(tag)
         elif tag in self._mucked and after is not None and after.startswith(("seat:", "board", "burn")):
             self._retrieved[tag] = Away(after, move.since, self._wait_muck)
@@ -119,6 +123,8 @@ class Gone:
         if hand.phase not in PLAYED:
             return []
         away: dict[int, int] = {}
+        places = {"board", *(f"seat:{seat}" for seat in hand.live)}
+        self._lifted = {tag: one for tag, one in self._lifted.items() if one.place in places}
         for seat in hand.live:
             own = self._cards.own(hand, seat)
             lifted = {tag: one for tag in own if (one := self._lifted.get(tag)) and one.place == f"seat:{seat}"}
