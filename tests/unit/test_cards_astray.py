@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from controller.core.session import Session
-from drivers.readings import DeviceLost
+from drivers.readings import DeviceConflict, DeviceLost, TagsSeen
 from tests.closed import Antennas
+from tests.tills import dealt
 from tests.unit.test_rfid_table import HOLES
 
 
@@ -88,6 +89,34 @@ def test_cards_exchanged_in_the_middle_of_a_hand_are_told_at_once(unread: bool) 
     table.run(4500)
     assert kinds(table) == [("cards_exchanged", [1, 2])]
     kept(table)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_card_that_two_seats_read_has_not_moved_until_one_of_them_loses_it(leaves: bool) -> None:
+    """Readers tell changes only: a tag that was copied is told once by each of two channels, and they conflict."""
+    table = dealt()
+    tags = {seat: list(table.places[f"seat:{seat}"]) for seat in (1, 2)}
+    tags[2].append(tags[1][0])
+
+    def tells(seat: int) -> None:
+        table.reading += 1
+        table.silent = set()
+        table.feed(TagsSeen("cards0", table.reading, str(seat), frozenset(tags[seat]), complete=True))
+        table.silent = {"cards0"}
+
+    table.silent = {"cards0"}
+    tells(2)
+    table.run(6000)
+    assert table.told() == []
+    if leaves:
+        del tags[1][0]
+        tells(1)
+        table.run(4000)
+        assert table.told() == ["cards_exchanged"]
+        return
+    table.feed(DeviceConflict("cards0", 1, tags[1][0], ("1", "2")))
+    table.run(20_000)
+    assert "cards_exchanged" not in table.told()
 
 
 def test_an_exchange_right_before_the_showdown_is_found_when_a_hand_is_shown() -> None:

@@ -112,8 +112,11 @@ class Lying:
         for tag, (since, place) in list(self._astray.items()):
             if at - since < self._patience:
                 continue
-            del self._astray[tag]
             seat = None if hand is None or hand.phase not in PLAYED else self._cards.owner(hand, tag)
+            if seat is not None and place != f"{SEAT}{seat}" and tag in self._last.get(f"{SEAT}{seat}", ()):
+                self._astray[tag] = (at, place)  # both seats have it: it has not moved, and readers have to agree first
+                continue
+            del self._astray[tag]
             if hand is None or seat not in hand.live or seat in hand.shown or place == f"{SEAT}{seat}":
                 continue
             fact = CardsAstray("exchanged", seat, (int(place[5:]),), self._cited(place))
