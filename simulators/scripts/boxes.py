@@ -13,6 +13,7 @@ from simulators.errors import RigError
 from simulators.scripts import antennas, steps
 from simulators.scripts.accidents import Expand
 from simulators.scripts.acts import (
+    DECK,
     Act,
     Attest,
     Declare,
@@ -93,9 +94,9 @@ def _felt(felt: Felt) -> BoxFelt:
     return felt
 
 
-def _number(section: Section, key: str, place: str, felt: Felt, shape: re.Pattern[str]) -> tuple[int, str]:
+def _number(section: Section, key: str, place: object, felt: Felt, shape: re.Pattern[str]) -> tuple[int, str]:
     """Box and what it is of a place. Raises ``ScriptError``."""
-    found = shape.fullmatch(place)
+    found = shape.fullmatch(str(place))
     known = {seat.seat for seat in felt.seats}
     if found is None or int(found[1]) not in known:
         boxes = ", ".join(map(str, sorted(known)))
@@ -161,7 +162,7 @@ def _deal(section: Section, felt: Felt) -> Iterator[Act]:
     places = section.texts("to", (*(f"box:{seat.seat}" for seat in felt.seats), "dealer"))
     targets = [one if one == "dealer" else _cards_of(section, "to", one, felt) for one in places]
     for target in steps.dealt(section, targets):
-        yield Slide(felt.draw(), target)
+        yield Slide(steps.drawn(section, felt), target)
 
 
 def _cards_of(section: Section, key: str, place: str, felt: Felt) -> str:
@@ -178,8 +179,8 @@ def _slide(section: Section, felt: Felt) -> Iterator[Act]:
     where = section.text("to")
     section.choice("face", ("open", "closed"), "closed")
     target = where if where in ("board", "dealer") else _cards_of(section, "to", where, felt)
-    for _ in range(section.number("count", 1, 1)):
-        yield Slide(felt.draw(), target)
+    for _ in range(section.number("count", 1, 1, len(DECK))):
+        yield Slide(steps.drawn(section, felt), target)
 
 
 def _turn(section: Section, felt: Felt) -> Iterator[Act]:

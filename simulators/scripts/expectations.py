@@ -7,7 +7,7 @@ from typing import Any
 
 from simulators.layout import Kind
 from simulators.scripts import events
-from simulators.scripts.strict import Section
+from simulators.scripts.strict import Section, is_number
 
 STATES = ("closed", "open_between_hands", "hand", "held")
 
@@ -132,7 +132,7 @@ def _known(section: Section, key: str, name: str | None, among: Sequence[str]) -
 def _final(section: Section) -> Final:
     stacks = section.section("stacks")
     section.asked.add("stacks")
-    wanted = {int(seat): stacks.number(seat) for seat in stacks.data if seat.isdigit()}
+    wanted = {int(seat): stacks.number(seat) for seat in stacks.data if is_number(seat)}
     stacks.done()
     if "ledger" in section:
         section.choice("ledger", ("verifies",))
@@ -160,7 +160,7 @@ def _final(section: Section) -> Final:
 
 
 def _by_number(section: Section, key: str, given: Mapping[str, Any]) -> dict[int, int]:
-    if not all(name.isdigit() and isinstance(value, int) for name, value in given.items()):
+    if not all(is_number(name) and isinstance(value, int) for name, value in given.items()):
         raise section.wrong(key, dict(given), "write whole numbers: { 1 = 2500, 2 = -1000 }")
     return {int(name): value for name, value in given.items()}
 
@@ -171,6 +171,8 @@ def _latency(section: Section) -> tuple[Latency, ...]:
     found = []
     for number, one in enumerate([given] if isinstance(given, dict) else given):
         name = f"{section.name}.latency" + (f"[{number}]" if isinstance(given, list) else "")
+        if not isinstance(one, dict):
+            raise section.wrong("latency", one, "write a table, or a list of them: { from = .., to = .., p99_ms = .. }")
         part = Section(section.path, one, name, section.lines)
         latency = Latency(
             part.text("from"), events.named(part, "to"), part.number("p50_ms", None, 1), part.number("p99_ms", None, 1)

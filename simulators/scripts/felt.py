@@ -142,6 +142,11 @@ class Felt:
         self.gone.add(card)
         return card
 
+    def drawable(self) -> bool:
+        """Whether a card is left to be drawn."""
+        named = bool(self.top) and self.top[0] != "??"
+        return named or not {*self.gone, *self.top, *self.after_reshuffle}.issuperset(DECK)
+
     def reshuffle(self) -> None:
         """The stub is shuffled: the order the scenario names, then chance."""
         self.top, self.after_reshuffle = self.after_reshuffle, []

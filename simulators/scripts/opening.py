@@ -68,7 +68,7 @@ def _boxes(
     boxes = start.section("boxes")
     start.take("boxes", dict, remedy='say who plays which box: boxes = { 1 = "p-1" }')
     for key in boxes.data:
-        if not key.isdigit() or not 1 <= int(key) <= MOST_BOXES:
+        if not strict.is_number(key) or not 1 <= int(key) <= MOST_BOXES:
             raise boxes.wrong(key, boxes.data[key], f"boxes are numbered 1 to {MOST_BOXES}")
     seats = tuple(SeatStart(int(key), boxes.text(key), None) for key in sorted(boxes.data, key=int))
     if not seats:
@@ -101,7 +101,7 @@ def _stacks(section: strict.Section) -> tuple[dict[int, int | None], dict[int, d
     heaps: dict[int, dict[int, int]] = {}
     for key in section.data:
         value = section.take(key, (int, str, dict))
-        if not key.isdigit() or not 1 <= int(key) <= 11:
+        if not strict.is_number(key) or not 1 <= int(key) <= 11:
             raise section.wrong(key, value, "seats are numbered 1 to 11")
         if isinstance(value, dict):
             chips = chips_of(section, key, value)
@@ -121,7 +121,7 @@ def _stacks(section: strict.Section) -> tuple[dict[int, int | None], dict[int, d
 def chips_of(section: strict.Section, key: str, value: Mapping[str, Any]) -> dict[int, int]:
     """``{ 1000 = 3 }`` as chip value -> count. Raises ``ScriptError``."""
     for worth, count in value.items():
-        if not worth.isdigit() or int(worth) == 0 or not isinstance(count, int) or count < 1:
+        if not strict.is_number(worth) or int(worth) == 0 or type(count) is not int or not 1 <= count <= strict.MOST:
             raise section.wrong(key, dict(value), "chips are written { value = count }, for instance { 1000 = 3 }")
     return {int(worth): count for worth, count in value.items()}
 

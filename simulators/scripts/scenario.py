@@ -173,7 +173,8 @@ PACE: Mapping[str, Span] = {
 def _run(section: strict.Section) -> Run:
     game = section.choice("game", ("holdem", "ultimate"), "holdem")
     clock = section.text("clock", "real")
-    if clock not in ("real", "virtual") and not (clock[:1] == "x" and clock[1:].isdigit() and int(clock[1:]) > 0):
+    factor = int(clock[1:]) if clock[:1] == "x" and strict.is_number(clock[1:]) else 0
+    if clock not in ("real", "virtual") and factor < 1:
         raise section.wrong("clock", clock, 'use "real", "virtual" or a factor such as "x10"')
     section.texts("tables")
     name = section.text("profile", "rs_holdem")

@@ -24,7 +24,7 @@ from simulators.scripts.acts import (
 )
 from simulators.scripts.felt import Felt
 from simulators.scripts.places import place
-from simulators.scripts.strict import Section
+from simulators.scripts.strict import MOST, Section, is_number
 
 T = TypeVar("T")
 
@@ -53,8 +53,8 @@ def _slide(section: Section, felt: Felt) -> Iterator[Act]:
         raise section.wrong("to", where, 'a card slides to "burn", "board" or "seat:N"')
     else:
         yield from felt.street()
-    for _ in range(section.number("count", 1, 1)):
-        card = felt.draw()
+    for _ in range(section.number("count", 1, 1, len(DECK))):
+        card = drawn(section, felt)
         yield Slide(None if unread else card, where.split(":")[0], seat, confidence, *past)
 
 
@@ -62,16 +62,24 @@ def _deal(section: Section, felt: Felt) -> Iterator[Act]:
     yield from felt.begin()
     seats = section.take("seats", list, felt.order())
     known = [s.seat for s in felt.seats]
-    if sorted(seats) != sorted(set(seats)) or not set(seats) <= set(known):
+    if any(type(seat) is not int or seat not in known or seats.count(seat) > 1 for seat in seats):
         raise section.wrong("seats", seats, f"name each of the seats {known} at most once")
     felt.dealt = True
     for seat in dealt(section, seats):
-        yield Slide(felt.draw(), "seat", seat)
+        yield Slide(drawn(section, felt), "seat", seat)
+
+
+def drawn(section: Section, felt: Felt) -> str:
+    """The next card. Raises ``ScriptError`` where none is left."""
+    if not felt.drawable():
+        key = next((name for name in ("count", "each") if name in section), "do")
+        raise section.wrong(key, section.data[key], f"no card is left in the deck of {len(DECK)} at this moment")
+    return felt.draw()
 
 
 def dealt(section: Section, targets: Sequence[T]) -> list[T]:
     """Who gets the next card, over a whole deal: round by round, or a packet at a time."""
-    each = section.number("each", 2, 1)
+    each = section.number("each", 2, 1, len(DECK))
     packets = section.choice("pattern", ("one_by_one", "packets"), "one_by_one") == "packets"
     return [one for one in targets for _ in range(each)] if packets else [*targets] * each
 
@@ -162,7 +170,8 @@ def counts(section: Section, felt: Felt, key: str = "chips") -> dict[int, int]:
     """The chips of a step by value. Raises ``ScriptError`` for chips that this table does not have."""
     chips = section.take(key, dict)
     for value, count in chips.items():
-        if not value.isdigit() or int(value) not in felt.stakes.chips or not isinstance(count, int) or count < 1:
+        there = is_number(value) and int(value) in felt.stakes.chips
+        if not there or type(count) is not int or not 1 <= count <= MOST:
             known = ", ".join(map(str, felt.stakes.chips))
             raise section.wrong(key, chips, f"write {{ value = count }} with the chips of this table: {known}")
     return {int(value): count for value, count in chips.items()}
@@ -257,9 +266,9 @@ def seat_named(section: Section, key: str, felt: Felt) -> int:
     return seat_of(section, key, section.text(key), felt)
 
 
-def seat_of(section: Section, key: str, where: str, felt: Felt) -> int:
+def seat_of(section: Section, key: str, where: object, felt: Felt) -> int:
     """The same for a place that stands under ``key``."""
-    name, _, number = where.partition(":")
+    name, _, number = str(where).partition(":")
     if name != "seat" or number not in {str(s.seat) for s in felt.seats}:
         raise section.wrong(key, where, f"seats in play: {', '.join(f'seat:{s.seat}' for s in felt.seats)}")
     return int(number)

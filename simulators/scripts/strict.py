@@ -11,6 +11,10 @@ from simulators.errors import ScriptError
 
 HEADER = re.compile(r"^\s*(\[\[?)\s*([A-Za-z0-9_.\"-]+)\s*\]\]?\s*(#.*)?$")
 REQUIRED: Any = object()
+MOST = 10**12
+"""No amount, count or time of a scenario is larger."""
+_LAST = re.compile(r"(\.[^.\[]*|\[\d+\])$")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|#|[\[\]{}]')
 KEY = re.compile(r"^\s*(\"[^\"]+\"|[A-Za-z0-9_.-]+)\s*=")
 
 
@@ -27,21 +31,48 @@ def read(path: Path) -> "Section":
 
 
 def locate(text: str) -> dict[str, int]:
-    """The line of every header and key: ``step[3].do`` -> 41. Keys of inline tables have their line's."""
+    """The line of every header, key and table of an inline array: ``step[3].do`` -> 41, ``step[3].moves[1]`` -> 43."""
     lines: dict[str, int] = {}
     counts: dict[str, int] = {}
     prefix = ""
+    within: _Items | None = None
     for number, line in enumerate(text.splitlines(), start=1):
-        if header := HEADER.match(line):
+        header, key = (HEADER.match(line), KEY.match(line)) if within is None else (None, None)
+        if header:
             prefix = header[2].replace('"', "")
             if header[1] == "[[":
                 counts[prefix] = counts.get(prefix, -1) + 1
                 prefix = f"{prefix}[{counts[prefix]}]"
             lines.setdefault(prefix, number)
-        elif key := KEY.match(line):
+        elif key:
             name = key[1].strip('"')
-            lines.setdefault(f"{prefix}.{name}" if prefix else name, number)
+            full = f"{prefix}.{name}" if prefix else name
+            lines.setdefault(full, number)
+            within = _Items(full) if line[key.end() :].lstrip().startswith("[") else None
+        if within is not None and not within.read(line[key.end() :] if key else line, number, lines):
+            within = None
     return lines
+
+
+class _Items:
+    """The tables of one array that is written inline, over as many lines as it takes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._depth = self._count = 0
+
+    def read(self, line: str, number: int, lines: dict[str, int]) -> bool:
+        """Note the line of each table. Returns whether the array goes on."""
+        for mark in _TOKEN.findall(line):
+            if mark == "#":
+                break
+            if mark == "{" and self._depth == 1:
+                lines.setdefault(f"{self._name}[{self._count}]", number)
+                self._count += 1
+            self._depth += (mark in "[{") - (mark in "]}")
+            if self._depth == 0:
+                return False
+        return True
 
 
 class Section:
@@ -65,7 +96,10 @@ class Section:
     def wrong(self, key: str, value: object, remedy: str) -> ScriptError:
         """The error for one key of this table."""
         full = f"{self.name}.{key}" if self.name else key
-        return ScriptError(self.path, full, value, remedy, self.lines.get(full, self.line))
+        there = full
+        while there and there not in self.lines:
+            there = _LAST.sub("", there) if _LAST.search(there) else ""
+        return ScriptError(self.path, full, value, remedy, self.lines.get(there))
 
     def take(self, key: str, kind: type | tuple[type, ...], default: Any = REQUIRED, remedy: str = "") -> Any:
         """The value of a key. Raises ``ScriptError`` when it is missing without a default, or of another kind."""
@@ -84,11 +118,11 @@ class Section:
         """A string."""
         return self.take(key, str, default)
 
-    def number(self, key: str, default: int | None = REQUIRED, least: int = 0) -> Any:
-        """A whole number, not below ``least``."""
+    def number(self, key: str, default: int | None = REQUIRED, least: int = 0, most: int = MOST) -> Any:
+        """A whole number from ``least`` to ``most``."""
         value = self.take(key, int, default)
-        if value is not None and value < least:
-            raise self.wrong(key, value, f"give a whole number from {least}")
+        if value is not None and not least <= value <= most:
+            raise self.wrong(key, value, f"give a whole number from {least} to {most}")
         return value
 
     def choice(self, key: str, among: Iterable[str], default: str = REQUIRED) -> Any:
@@ -96,7 +130,8 @@ class Section:
         value = self.take(key, str, default)
         among = tuple(among)
         if value not in among:
-            raise self.wrong(key, value, f"use one of {', '.join(among)}{suggestion(value, among)}")
+            words = ", ".join(word or '""' for word in among)
+            raise self.wrong(key, value, f"use one of {words}{suggestion(value, among)}")
         return value
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -133,6 +168,11 @@ class Section:
                 raise self.wrong(
                     key, self.data[key], f"unknown here; known are {', '.join(known)}{suggestion(key, known)}"
                 )
+
+
+def is_number(text: object) -> bool:
+    """Whether a name is a whole number, as seats, boxes and chips are named."""
+    return isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= len(str(MOST))
 
 
 def suggestion(word: str, among: Iterable[str]) -> str:

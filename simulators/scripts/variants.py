@@ -74,6 +74,10 @@ def _tables(section: Section, default: Sequence[Kind]) -> list[Kind]:
 def of(top: Section, pick: Pick) -> Section:
     """The scenario as this case plays it. Raises ``ScriptError``."""
     named = variants(top)
+    for key in ("step", "expect", "never"):
+        top.sections(key)
+    for key in ("pace", "run"):
+        top.section(key)
     if pick.variant and pick.variant not in named:
         raise top.wrong("variant", pick.variant, f"there are {', '.join(named) or 'none'}")
     data: dict[str, Any] = copy.deepcopy({k: v for k, v in top.data.items() if k not in ("variant", "sweep")})
@@ -93,6 +97,11 @@ def _apply(variant: Section, data: dict[str, Any], lines: dict[str, int]) -> Non
     steps: list[tuple[int | None, dict[str, Any]]] = list(enumerate(data.get("step", [])))
     stop = variant.text("stop_after", None)
     replaced = variant.take("replace", dict, {})
+    for name, step in replaced.items():
+        if not isinstance(step, dict) or not step:
+            raise variant.wrong(f"replace.{name}", step, "write the step that takes its place: { do = .. }")
+    for key in ("expect", "never"):
+        variant.sections(key)
     if stop is not None:
         steps = steps[: _index(variant, "stop_after", stop, steps) + 1]
         data["close"] = False  # the hand has no end that could be closed
@@ -104,7 +113,8 @@ def _apply(variant: Section, data: dict[str, Any], lines: dict[str, int]) -> Non
         del steps[_index(variant, "remove", name, steps)]
     inserts = variant.take("insert", (dict, list), [])
     for insert in [inserts] if isinstance(inserts, dict) else inserts:
-        if set(insert) != {"after", "steps"}:
+        sound = isinstance(insert, dict) and set(insert) == {"after", "steps"} and isinstance(insert["steps"], list)
+        if not sound or not all(isinstance(step, dict) for step in insert["steps"]):
             raise variant.wrong("insert", insert, "write { after = STEP, steps = [ { do = .. }, .. ] }")
         at = _index(variant, "insert", insert["after"], steps) + 1
         steps[at:at] = [(None, step) for step in insert["steps"]]
@@ -119,7 +129,7 @@ def _index(variant: Section, key: str, name: str, steps: Sequence[tuple[int | No
     for at, (_, step) in enumerate(steps):
         if step.get("id") == name:
             return at
-    known = ", ".join(step["id"] for _, step in steps if "id" in step)
+    known = ", ".join(str(step["id"]) for _, step in steps if "id" in step)
     raise variant.wrong(key, name, f"there is no step with this id; there are {known}")
 
 

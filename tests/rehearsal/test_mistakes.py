@@ -1,0 +1,123 @@
+"""Mistakes in scenario files: whatever one line says, it is played or refused by file, line, field and remedy."""
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulators import runnable
+from simulators.errors import ScriptError
+from simulators.scripts import scenario
+
+HERE = sorted((Path(__file__).parent / "scenarios").glob("*.toml"))
+VALUES = (
+    *("true", "3", "-3", "0", "60", "1000000000000", "100000000000000000000", "1.5", "1979-05-27"),
+    *(
+        '"x"',
+        '""',
+        '"seat:99"',
+        '"\\u0000"',
+        "[]",
+        "[1, 2]",
+        "[[1]]",
+        "[{}]",
+        "{}",
+        "{ a = 1 }",
+        '{ "\\u00b2" = 1 }',
+        '["x"]',
+    ),
+)
+PARTS = re.compile(r'"[^"]*"|\b\d+\b|\btrue\b|\bfalse\b')
+EACH = 25
+
+
+def mutated(text: str, dice: random.Random) -> str:
+    """The file with one value, or a part of one, changed."""
+    lines = text.split("\n")
+    at = dice.choice([n for n, line in enumerate(lines) if "=" in line and not line.lstrip().startswith("#")])
+    key, _, old = lines[at].partition("=")
+    value, parts = dice.choice(VALUES), list(PARTS.finditer(old))
+    if parts and dice.random() < 0.5:
+        part = dice.choice(parts)
+        value = old[: part.start()] + value + old[part.end() :]
+    lines[at] = f"{key}= {value}"
+    return "\n".join(lines)
+
+
+def read(path: Path) -> Iterator[ScriptError]:
+    """What is wrong with the cases of a file."""
+    try:
+        for pick in scenario.cases(path):
+            yield from runnable.lacks(scenario.load(path, pick), "wires")
+    except ScriptError as error:
+        yield error
+
+
+@pytest.mark.parametrize("path", HERE, ids=lambda path: path.stem)
+def test_one_changed_line_is_sound_or_refused_by_name(path: Path, tmp_path: Path) -> None:
+    dice, changed = random.Random(path.stem), tmp_path / path.name
+    for _ in range(EACH):
+        text = mutated(path.read_text(), dice)
+        changed.write_text(text)
+        for error in read(changed):
+            assert error.field, text
+            assert error.remedy, text
+
+
+PLAY = """
+schema = 1
+id = "x"
+title = "x"
+[run]
+profile = "rs_holdem"
+{run}
+[start]
+button = 2
+{start}
+[start.stacks]
+2 = {{ 100 = 20, 1000 = 20 }}
+3 = {{ 100 = 20, 1000 = 20 }}
+[[step]]
+id = "deal"
+do = "cards.deal"
+{step}
+"""
+
+
+def wrong(folder: Path, *, run: str = "", start: str = "", step: str = "") -> ScriptError:
+    """The one thing that is wrong with this."""
+    path = folder / "x.toml"
+    path.write_text(PLAY.format(run=run, start=start, step=step))
+    (error, *_) = list(read(path))
+    return error
+
+
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        ('[[step]]\ndo = "card.slide"\nto = "board"\ncount = 60', "count"),
+        ('[[step]]\ndo = "card.slide"\nto = "board"\ncount = 49', "count"),
+        ("each = 77", "each"),
+        ("each = 1000000000000", "each"),
+        ("each = 100000000000000000000", "each"),
+        ('[[variant]]\nname = "v"\ninsert = [1, 2]', "insert"),
+        *((f'[[variant]]\nname = "v"\nreplace.deal = {value}', "replace") for value in ("true", "3", '"x"', "[]")),
+    ],
+)
+def test_what_cannot_be_dealt_or_replaced_is_refused(tmp_path: Path, step: str, field: str) -> None:
+    error = wrong(tmp_path, step=step)
+    assert field in error.field
+    assert error.line is not None
+    assert error.remedy
+
+
+def test_what_stands_in_an_inline_array_has_its_line(tmp_path: Path) -> None:
+    good = '{ from = "stack:2", to = "bet:2", chips = { 1000 = 1 } }'
+    bad = good.replace("bet:2", "bet:77")
+    step = f'[[step]]\ndo = "chips.move"\nmoves = [\n  {good},\n  # [ {{\n  {bad},\n]'
+    error = wrong(tmp_path, step=step)
+    assert error.field == "step[1].moves[1].to"
+    assert error.line is not None
+    assert "bet:77" in (tmp_path / "x.toml").read_text().splitlines()[error.line - 1]
