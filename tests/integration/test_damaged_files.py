@@ -1,0 +1,57 @@
+"""A real daemon on a file with a damaged page: it is refused in plain words, or plays on and says so (I-32)."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.running import ROOT, Running, write_config
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.wires
+PAGE = 4096
+STARTS = ["image", "withheld", "row_hand", "row_login"]
+REFUSED = ["row", "head", "row_signed", "row_opened", "row_unacked", "sqlite_autoindex_row_1"]
+
+
+def damage(ledger: Path, name: str) -> None:
+    """Zeros in the place of the first page of a table or an index."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
+    with ledger.open("r+b") as file:
+        file.seek((page - 1) * PAGE)
+        file.write(bytes(PAGE))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    config = write_config(tmp_path)
+    with Running(config) as daemon:
+        daemon.do("open", button=1)
+        daemon.do("seat", seat=1, stack=20_000)
+        assert daemon.stop() == 0
+    return config
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_it_plays_on_and_says_so(config: Path, tmp_path: Path, name: str) -> None:
+    damage(tmp_path / "t07.ledger", name)
+    with Running(config) as daemon:
+        wait_until(lambda: daemon.status["incidents"], 30, "an incident")
+        assert [(one["code"], one["kind"]) for one in daemon.status["incidents"]] == [("I-32", "ledger_fault")]
+        assert "not whole" in daemon.tell("health")["health"]["checks"]["ledger"]
+        assert daemon.status["seats"], "it was rebuilt from its records"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_in_plain_words(config: Path, tmp_path: Path, name: str) -> None:
+    damage(tmp_path / "t07.ledger", name)
+    command = [sys.executable, "-m", "controller.cli", "run", "-c", str(config)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "feltd verify" in done.stderr
+    assert "Traceback" not in done.stderr
