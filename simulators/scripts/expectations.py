@@ -1,12 +1,14 @@
 """What a scenario expects: events that must come, events that must not, and the state at the end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from controller.contract.catalogue import DATA
 from simulators.layout import Kind
-from simulators.scripts import events
+from simulators.scripts import checkable, events
+from simulators.scripts.sequence import Step
 from simulators.scripts.strict import Section, is_number
 
 STATES = ("closed", "open_between_hands", "hand", "held")
@@ -73,12 +75,13 @@ class Final:
 
 
 def read_expectations(
-    top: Section, steps: Sequence[str], table: Kind = "shoe"
+    top: Section, performed: Sequence[Step], seats: Collection[int], table: Kind = "shoe"
 ) -> tuple[tuple[Expect, ...], tuple[Never, ...], Final]:
     """Read ``[[expect]]``, ``[[never]]`` and ``[final]``. Raises ``ScriptError`` for what can never be checked.
 
     With ``tables`` an expectation is one of those kinds of table only.
     """
+    steps, acts = [step.id for step in performed], list(dict.fromkeys(step.do for step in performed))
     expects: list[Expect] = []
     elsewhere: list[str] = []
     for number, section in enumerate(top.sections("expect"), start=1):
@@ -89,7 +92,7 @@ def read_expectations(
             id=section.text("id", f"expect-{number}"),
             line=section.line,
             event=events.known(section, "event", event) if event else "",
-            match=section.take("match", dict, {}),
+            match=checkable.match(section, event, absent=section.data.get("count") == 0, seats=seats),
             after=_known(section, "after", section.text("after", None), steps),
             within_ms=section.number("within_ms", None, 1),
             count=section.number("count", None),
@@ -115,12 +118,13 @@ def read_expectations(
         if between and steps.index(between[0]) >= steps.index(between[1]):
             raise section.wrong("between", list(between), "the second step must come after the first")
         pair = (between[0], between[1]) if between else None
-        never = Never(section.line, events.named(section), section.take("match", dict, {}), pair)
+        event = events.named(section)
+        never = Never(section.line, event, checkable.match(section, event, absent=True, seats=seats), pair)
         if table in section.texts("tables", (table,)):
             nevers.append(never)
         section.done()
     here = tuple(expect for expect in expects if expect.id not in elsewhere)
-    return here, tuple(nevers), _final(top.section("final"))
+    return here, tuple(nevers), _final(top.section("final"), seats, acts)
 
 
 def _known(section: Section, key: str, name: str | None, among: Sequence[str]) -> str | None:
@@ -129,11 +133,13 @@ def _known(section: Section, key: str, name: str | None, among: Sequence[str]) -
     return name
 
 
-def _final(section: Section) -> Final:
+def _final(section: Section, seats: Collection[int], acts: Sequence[str]) -> Final:
     stacks = section.section("stacks")
     section.asked.add("stacks")
     wanted = {int(seat): stacks.number(seat) for seat in stacks.data if is_number(seat)}
     stacks.done()
+    meters = section.take("meters", dict, {})
+    checkable.hold(section, "meters", meters, DATA["meter.read"], absent=True)
     if "ledger" in section:
         section.choice("ledger", ("verifies",))
     tray = section.take("tray", dict, {})
@@ -145,15 +151,19 @@ def _final(section: Section) -> Final:
         rake=section.number("rake", None),
         conserved=section.take("conserved", bool, False),
         incidents_open=section.number("incidents_open", None),
-        sealed=section.texts("sealed"),
+        sealed=checkable.cards(section, "sealed"),
         house_net=section.take("house_net", int, None),
         boxes=_by_number(section, "boxes", section.take("boxes", dict, {})),
         tray=_by_number(section, "tray", {value: count for value, count in tray.items() if value != "delta"}),
         tray_delta=delta,
-        meters=section.take("meters", dict, {}),
+        meters=meters,
         state=section.choice("state", STATES) if "state" in section else None,
-        latency=_latency(section),
+        latency=_latency(section, acts),
     )
+    for key, named in (("stacks", final.stacks), ("boxes", final.boxes)):
+        for number in named:
+            if number not in seats:
+                raise section.wrong(f"{key}.{number}", named[number], f"nobody is there; {_among(seats)}")
     section.asked.add("state")
     section.done()
     return final
@@ -165,7 +175,11 @@ def _by_number(section: Section, key: str, given: Mapping[str, Any]) -> dict[int
     return {int(name): value for name, value in given.items()}
 
 
-def _latency(section: Section) -> tuple[Latency, ...]:
+def _among(seats: Collection[int]) -> str:
+    return f"there are {', '.join(map(str, sorted(seats)))}"
+
+
+def _latency(section: Section, acts: Sequence[str]) -> tuple[Latency, ...]:
     """``latency``: one table, or a list of them."""
     given = section.take("latency", (dict, list), [])
     found = []
@@ -175,7 +189,10 @@ def _latency(section: Section) -> tuple[Latency, ...]:
             raise section.wrong("latency", one, "write a table, or a list of them: { from = .., to = .., p99_ms = .. }")
         part = Section(section.path, one, name, section.lines)
         latency = Latency(
-            part.text("from"), events.named(part, "to"), part.number("p50_ms", None, 1), part.number("p99_ms", None, 1)
+            part.choice("from", acts),
+            events.named(part, "to"),
+            part.number("p50_ms", None, 1),
+            part.number("p99_ms", None, 1),
         )
         if latency.p50_ms is None and latency.p99_ms is None:
             raise section.wrong("latency", one, "give p50_ms, p99_ms, or both")

@@ -1,7 +1,7 @@
 """Scenario files: what hands and devices do, what must be seen, and what must never be seen."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -115,7 +115,8 @@ def load(path: Path, pick: Pick | None = None) -> Scenario:
     if isinstance(felt, BoxFelt):
         seats = tuple(replace(seat, chips=felt.purse(seat.seat)) for seat in seats)
         tray_change = felt.moved
-    expects, nevers, final = read_expectations(top, [step.id for step in steps], table)
+    people = {seat.seat for seat in seats} | set(_seats_of(top.data.get("step", [])))
+    expects, nevers, final = read_expectations(top, steps, people, table)
     scenario = Scenario(
         id=top.text("id"),
         title=top.text("title"),
@@ -161,6 +162,15 @@ def _felt(
         felt.chips["tray"] = Counter(opening.tray)
         return felt, boxes.ACTS
     return (AntennaFelt(*given), antennas.ACTS) if table == "rfid" else (Felt(*given), ACTS)
+
+
+def _seats_of(said: Any) -> Iterator[int]:
+    """The seats that steps name: somebody may sit down later."""
+    if isinstance(said, list):
+        yield from (seat for one in said for seat in _seats_of(one))
+    elif isinstance(said, dict):
+        yield from (said[key] for key in ("seat", "to_seat", "box") if isinstance(said.get(key), int))
+        yield from (seat for one in said.values() for seat in _seats_of(one))
 
 
 PACE: Mapping[str, Span] = {

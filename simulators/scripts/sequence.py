@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulators.scripts import events
+from simulators.scripts import checkable, events
 from simulators.scripts.accidents import Expand
 from simulators.scripts.acts import Act
 from simulators.scripts.felt import Felt
@@ -174,6 +174,7 @@ def _beside(section: Section, name: str, before: Sequence[Step]) -> str:
 
 
 def _when(section: Section) -> When:
-    when = When(events.named(section), section.take("match", dict, {}), section.number("timeout_ms", 5000, 1))
+    event = events.named(section)
+    when = When(event, checkable.match(section, event), section.number("timeout_ms", 5000, 1))
     section.done()
     return when

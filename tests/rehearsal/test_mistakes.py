@@ -113,6 +113,49 @@ def test_what_cannot_be_dealt_or_replaced_is_refused(tmp_path: Path, step: str, 
     assert error.remedy
 
 
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ('[[never]]\nevent = "hand.closed"\nmatch = { handd = "x" }', "match.handd"),
+        ('[[never]]\nevent = "bet.returned"\nmatch = { cause = "stringbet" }', "match.cause"),
+        ('[[expect]]\nevent = "bet.returned"\nmatch = { cause = "stringbet" }', "match.cause"),
+        ('[[expect]]\nevent = "bet.returned"\ncount = 0\nmatch = { caus = "string_bet" }', "match.caus"),
+        ('[[expect]]\nevent = "hand.closed"\nmatch = { caus = { absent = true } }', "match.caus"),
+        ('[[never]]\nevent = "blind.posted"\nmatch = { amount = { maxx = 3 } }', "match.amount"),
+        ('[[never]]\nevent = "blind.posted"\nmatch = { amount = { max = "3" } }', "match.amount.max"),
+        ('[[never]]\nevent = "blind.posted"\nmatch = { amount = "3" }', "match.amount"),
+        ('[[never]]\nevent = "blind.posted"\nmatch = { seat = -3 }', "match.seat"),
+        ('[[never]]\nevent = "blind.posted"\nmatch = { seat = 9 }', "match.seat"),
+        ('[[never]]\nevent = "blind.posted"\nmatch = { seat = { any = [2, 9] } }', "match.seat.any[1]"),
+        ('[final]\nsealed = ["As", "Zz"]', "final.sealed"),
+        ("[final]\nstacks = { 7 = 100 }", "final.stacks.7"),
+        ("[final]\nmeters = { dropp = 100 }", "final.meters.dropp"),
+        ('[final]\nlatency = { from = "nope", to = "blind.posted", p50_ms = 5 }', "final.latency.from"),
+    ],
+)
+def test_what_can_never_be_checked_is_refused(tmp_path: Path, said: str, field: str) -> None:
+    error = wrong(tmp_path, step=said)
+    assert error.field.endswith(field)
+    assert error.line is not None
+    assert error.remedy
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '[[never]]\nevent = "hand.closed"\nmatch = { hand = "x" }',
+        '[[expect]]\nevent = "hand.closed"\nmatch = { a_field_of_tomorrow = 1 }',
+        '[[never]]\nevent = "blind.posted"\nmatch = { seat = { any = [2, 3] }, amount = { min = 3 } }',
+        '[[never]]\nevent = "card.opened"',
+        '[final]\nsealed = ["As"]\nlatency = { from = "cards.deal", to = "card.opened", p50_ms = 5 }',
+    ],
+)
+def test_what_can_be_checked_is_not(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(PLAY.format(run="", start="", step=said))
+    assert [str(error) for error in read(path)] == []
+
+
 def test_what_stands_in_an_inline_array_has_its_line(tmp_path: Path) -> None:
     good = '{ from = "stack:2", to = "bet:2", chips = { 1000 = 1 } }'
     bad = good.replace("bet:2", "bet:77")
