@@ -1,5 +1,6 @@
 """What hands and accidents do to a simulated device, by name: the same words on every rig."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -58,6 +59,9 @@ BY_HANDS = frozenset({"put", "take", "slide", "press", "release", "lay", "lift",
 SWAP_MS = 500
 """So long both plugs are in the hand when they are exchanged."""
 MOST_FIELDS = 64
+MOST: Mapping[str, int] = {"confidence": 100, "object": 1 << 16, "times": 1000, "status": 0xFFFF}
+USAGE = re.compile(r"0x[0-9A-Fa-f]{1,2}")
+TAG = re.compile(r"(?:[0-9A-Fa-f]{2}){1,32}")
 SPARE: Mapping[str, Mapping[str, str]] = {
     "shoe": {"serial": "SHOE-9999"},
     "camera": {"serial": "CAM-9999"},
@@ -122,6 +126,7 @@ def perform(device: Device, what: str, args: Args, now: int) -> Answer:
 
     Raises ``RigError`` for a word that the device does not know, or an act that could not be done.
     """
+    _sound(args)
     try:
         match device:
             case SmartShoe():
@@ -139,10 +144,29 @@ def perform(device: Device, what: str, args: Args, now: int) -> Answer:
     raise _unknown(what, "device")
 
 
+def _sound(args: Args) -> None:
+    """Whether what is named can be: a device that was given less would fail later, at its wire."""
+    cards = args.get("cards", ())
+    for card in [args.get("card"), args.get("seen"), *(cards if isinstance(cards, list | tuple) else [cards])]:
+        if card is not None and card != "??" and card not in FILLER:
+            raise RigError(f"card {card!r}: write rank 2-9TJQKA and suit cdhs, for instance Td, or ??")
+    for name, most in MOST.items():
+        if name in args and (type(args[name]) is not int or not 0 <= args[name] <= most):
+            raise RigError(f"{name} = {args[name]!r}: give a whole number from 0 to {most}")
+    if (channel := args.get("channel")) is not None and not re.fullmatch(r"\d{1,2}", str(channel)):
+        raise RigError(f"channel = {channel!r}: give the number of a channel")
+    for key in [args.get("key", ""), *(keys if isinstance(keys := args.get("keys", ()), list | tuple) else [keys])]:
+        if not isinstance(key, str) or (key.startswith("0x") and not USAGE.fullmatch(key)):
+            raise RigError(f"key {key!r}: give its legend, or its usage as 0x3a")
+    tags = args.get("tags")
+    if tags is not None:
+        _tags(list(tags.values()) if isinstance(tags, Mapping) else tags)
+
+
 def _shoe(shoe: SmartShoe, what: str, args: Args, now: int) -> Answer:
     match what:
         case "load":
-            shoe.load(args["cards"], args.get("tags"))
+            shoe.load(args["cards"], _of_cards(args))
         case "slide":
             return {"card": _slide(shoe, args, now)}
         case "jam":
@@ -162,6 +186,14 @@ def _shoe(shoe: SmartShoe, what: str, args: Args, now: int) -> Answer:
     return {}
 
 
+def _of_cards(args: Args) -> Mapping[str, str] | None:
+    """The tags of cards, for a shoe that reads tags."""
+    tags = args.get("tags")
+    if tags is not None and not isinstance(tags, Mapping):
+        raise RigError(f'tags = {tags!r}: give the tag of each card: {{"As": "E00401000000000A"}}')
+    return tags
+
+
 def _slide(shoe: SmartShoe, args: Args, now: int) -> str:
     """Draw the next card of the loaded deck, or the named ``card``: then the deck never runs out.
 
@@ -171,7 +203,7 @@ def _slide(shoe: SmartShoe, args: Args, now: int) -> str:
     if "card" in args:
         card = args["card"]
         seen = "??" if card is None else seen
-        shoe.load([card or FILLER[0], *FILLER], args.get("tags"))
+        shoe.load([card or FILLER[0], *FILLER], _of_cards(args))
     drawn = shoe.slide(now, int(args.get("confidence", 100)), seen)
     if drawn is None:
         raise RigError("slide: no card came out; the shoe is empty, jammed, open or its memory is full")
@@ -194,12 +226,12 @@ def _keypad(keypad: Keypad, what: str, args: Args) -> Answer:
 
 
 def _reader(reader: FeigReader | PepperReader | MercuryModule, what: str, args: Args) -> Answer:
-    antenna = max(1, int(args.get("channel", 1)))
+    antenna = max(1, _channel(reader, args.get("channel", 1)))
     match what:
         case "put":
-            reader.put(args["tags"], antenna)
+            reader.put(_tags(args["tags"]), antenna)
         case "take":
-            reader.take(args["tags"], antenna)
+            reader.take(_tags(args["tags"]), antenna)
         case "trouble":
             reader.trouble(int(args["status"]), int(args.get("times", 1)))
         case "reset":
@@ -209,6 +241,23 @@ def _reader(reader: FeigReader | PepperReader | MercuryModule, what: str, args: 
         case _:
             raise _unknown(what, "reader")
     return {}
+
+
+def _channel(reader: FeigReader | PepperReader | MercuryModule, given: object) -> int:
+    most = reader.fields if isinstance(reader, FeigReader) else MOST_FIELDS
+    if not isinstance(given, int | str) or not str(given).isdecimal() or int(given) > most:
+        raise RigError(f"channel = {given!r}: this reader has the channels 1 to {most}")
+    return int(given)
+
+
+def _tags(given: object) -> list[str]:
+    """Tags as hex: what is none would be heard by no reader."""
+    if not isinstance(given, list | tuple | set | frozenset):
+        raise RigError(f'tags = {given!r}: give a list of tags: ["E00401000000000A"]')
+    for tag in given:
+        if not isinstance(tag, str) or not TAG.fullmatch(tag):
+            raise RigError(f"tags: {tag!r} is no tag: write its bytes in hex, at most 32 of them")
+    return list(given)
 
 
 def _recording(recording: Recording, what: str, now: int) -> Answer:
@@ -222,16 +271,18 @@ def _recording(recording: Recording, what: str, now: int) -> Answer:
     return {}
 
 
+def _face(args: Args) -> str | None:
+    return None if args.get("card") == "??" else args.get("card")
+
+
 def _camera(camera: SmartCamera, what: str, args: Args) -> Answer:
     match what:
         case "lay":
             confidence = int(args.get("confidence", 99))
-            number = camera.lay(
-                int(args["channel"]), args.get("card"), up=bool(args.get("up", True)), confidence=confidence
-            )
+            number = camera.lay(int(args["channel"]), _face(args), up=bool(args.get("up", True)), confidence=confidence)
             return {"object": number}
         case "turn":
-            camera.turn(int(args["object"]), args.get("card"), confidence=int(args.get("confidence", 99)))
+            camera.turn(int(args["object"]), _face(args), confidence=int(args.get("confidence", 99)))
         case "lift":
             camera.lift(int(args["object"]))
         case "condition":

@@ -31,13 +31,15 @@ from simulators.gestures import Answer, Args, Disturbance, perform
 from simulators.hardware.device import Device
 from simulators.hardware.feig_buffered import FeigBufferedReader
 from simulators.ports import BulkPort, KeyboardPort, Port, UsbIdentity, make_pty
-from simulators.realports import SerialPort, TcpPort
+from simulators.realports import MOST_PORT, SerialPort, TcpPort
 from simulators.recording import Recording
 from simulators.usbserver import UsbServer
 
 TICK_S = 0.01
+MOST_SPEED = 10_000
 LONGEST_LINE = 1 << 20
 LONGEST_SOCKET_PATH = 107
+MOST_ID = 0xFFFF
 
 MODELS: Mapping[str, tuple[Callable[..., Device], str]] = {
     **{name: (make, "pty") for name, make in gestures.MODELS.items()},
@@ -81,6 +83,11 @@ class DeviceSpec:
                 raise RigError(f"a device of the spec has no {key}")
         if given["driver"] not in MODELS:
             raise RigError(f"device {given['name']}: no simulated {given['driver']!r}; use {', '.join(MODELS)}")
+        if not isinstance(given.get("model", {}), Mapping):
+            raise RigError(f"device {given['name']}: model = {given['model']!r}: write an object of its arguments")
+        for key in ("vendor", "product"):
+            if not isinstance(number := given.get(key, 0), int) or not 0 <= number <= MOST_ID:
+                raise RigError(f"device {given['name']}: {key} = {number!r}: a USB id is from 0 to {MOST_ID:#x}")
         return cls(**given)
 
 
@@ -182,9 +189,15 @@ class DeviceHost:
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self._speed = speed = float(spec.get("speed", 1.0))
+        if not 0 < speed < MOST_SPEED:
+            raise RigError(f"speed = {speed}: give how many times faster than real time runs, below {MOST_SPEED}")
         self._clock: Callable[[], int] = lambda: int(time.monotonic_ns() * speed)
         self._cables: dict[str, str] = {}
-        self._server = UsbServer(*_address(spec.get("usbip", "127.0.0.1:0")))
+        served = _address(spec.get("usbip", "127.0.0.1:0"))
+        try:
+            self._server = UsbServer(*served)
+        except OSError as fault:
+            raise RigError(f"usbip {served[0]}:{served[1]}: cannot be served ({fault})") from fault
         self._benches: dict[str, Bench] = {}
         self._stop = threading.Event()
         self._ticking = threading.Thread(target=self._tick, name="ticks", daemon=True)
@@ -285,8 +298,8 @@ class DeviceHost:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not port.isdecimal():
-        raise RigError(f"usbip = {text!r}: write HOST:PORT or :PORT")
+    if not port.isdecimal() or len(port) > 5 or int(port) > MOST_PORT:
+        raise RigError(f"usbip = {text!r}: write HOST:PORT or :PORT, a port of 0 to {MOST_PORT}")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

@@ -13,6 +13,7 @@ import serial
 from simulators.errors import RigError
 from simulators.ports import CHUNK, JOIN_S, Received
 
+MOST_PORT = 65_535
 _FAULTS = (OSError, termios.error)
 
 
@@ -89,8 +90,8 @@ class TcpPort:
 
     def __init__(self, address: str, received: Received) -> None:
         host, _, port = address.rpartition(":")
-        if not port.isdecimal():
-            raise RigError(f"tcp address {address!r}: write HOST:PORT or :PORT")
+        if not port.isdecimal() or len(port) > 5 or int(port) > MOST_PORT:
+            raise RigError(f"tcp address {address!r}: write HOST:PORT or :PORT, a port of 0 to {MOST_PORT}")
         self._host, self._port = host.strip("[]") or "127.0.0.1", int(port)
         self.uri = f"tcp://{self._host}:{self._port}"
         self._received = received

@@ -86,6 +86,11 @@ class FeigReader:
         """The tags that lie in a field."""
         return frozenset(self._fields.get(antenna, {}))
 
+    @property
+    def fields(self) -> int:
+        """How many fields it has: eight antennas, times the outputs behind each."""
+        return 8 * self._outputs
+
     def trouble(self, status: int, times: int = 1) -> None:
         """Answer the next inventories with this status instead of data."""
         self._troubles.extend([status] * times)
