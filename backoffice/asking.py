@@ -123,6 +123,9 @@ class Asking:
             if table.todo:
                 yield self._request(table, now)
 
+    def _may(self, name: str, table: _Table, stream: str) -> bool:
+        return stream not in table.denied and f"{name}/{stream}" not in self._reader.forged
+
     def _find(self, name: str, table: _Table, now: float) -> None:
         for source, ledger in sorted(self._reader.missing):
             base, _, stream = source.rpartition("/")
@@ -131,17 +134,17 @@ class Asking:
             self._reader.missing.discard((source, ledger))
             ranges = self._store.gaps(source, ledger)
             ranges += [(at, at) for where, at in self._store.withheld(name, ledger) if where == source]
-            table.todo += [(stream, ledger, low, high) for low, high in ranges if stream not in table.denied]
+            table.todo += [(stream, ledger, low, high) for low, high in ranges if self._may(name, table, stream)]
         for source, ledger, low, high in [tail for tail in self._reader.tails if tail[0].rpartition("/")[0] == name]:
             self._reader.tails.remove((source, ledger, low, high))
             stream = source.rpartition("/")[2]
-            if stream in self._streams and stream not in table.denied:
+            if stream in self._streams and self._may(name, table, stream):
                 table.todo.append((stream, ledger, low, high))
         if not table.todo and now >= table.look_at:
             table.look_at = now + LOOK_S
             newest = next(reversed(self._store.ledgers(name)), None)
             for stream in self._streams:
-                if stream not in table.denied:
+                if self._may(name, table, stream):
                     known = 0 if newest is None else self._store.highest(f"{name}/{stream}", newest)
                     table.todo.append((stream, newest, known + 1, None))
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from backoffice.errors import Forged, OfficeError, UsageError
 from backoffice.opening import open_store
-from backoffice.store import Pin, Store
+from backoffice.store import Pin, Refused, Store
 from backoffice.verifying import enrolled, follows, heads, source_of, table_name, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.errors import ContractError
@@ -30,7 +30,7 @@ exit codes:
   2  wrong usage, nothing enrolled, or a store or broker that cannot be used
   4  verify, checkpoint, unseal: what is stored is not what was written; sums: it does not add up
   5  verify, sums: nothing is stored of a table; unseal: nothing is sealed; now: a table retains nothing
-  6  follow: an event came again with other bytes
+  6  follow: an event came again with other bytes; it is set aside, and verify names it
 """
 QUIET_S = 2.0
 """``--until-quiet``: nothing is missing and nothing came for so long."""
@@ -99,6 +99,8 @@ def _listen(args: argparse.Namespace, store: Store, *, forever: bool) -> int:
     told_of = json.dumps(said | {"refused": counts.reasons, "requests": asking.replays, "errors": asking.errors})
     # `verify --json` is one document: what was heard before it is told beside it.
     print(told_of, file=sys.stderr if getattr(args, "json", False) else sys.stdout)
+    if listener.reader.forged:
+        raise Forged("; ".join(listener.reader.forged.values()))
     return OK
 
 
@@ -146,21 +148,30 @@ def _verify(args: argparse.Namespace) -> int:
             _listen(args, store, forever=False)
         tables = _tables(args, store)
         reports = {table: verify_table(store, table, checkpoint) for table in tables}
+        aside = {table: store.refused(table) for table in tables}
     sound = all(report.ok for found in reports.values() for report in found)
     without = [table for table, found in reports.items() if not found]
     code = UNSOUND if not sound else NOTHING if without else OK
     if args.json:
         told = {table: [_told(report) for report in found] for table, found in reports.items()}
-        print(json.dumps({"ok": code == OK, "tables": told}, ensure_ascii=False, indent=2))
+        beside = {table: [_aside(one) for one in some] for table, some in aside.items() if some}
+        print(json.dumps({"ok": code == OK, "tables": told, "refused": beside}, ensure_ascii=False, indent=2))
         return code
     for table, found in reports.items():
         for report in found:
             print(f"{table} ledger {report.ledger}: {report.rows} events, {report.signatures} signatures")
             for line in [f"fault: {fault}" for fault in report.faults] + [f"note: {note}" for note in report.notes]:
                 print(f"  {line}")
+    for one in (one for some in aside.values() for one in some):
+        print(f"set aside: {one.source} {one.ledger} {one.sequence}: {one.reason}; sha256 {one.sha256}")
     _tell_nothing(without)
     print({OK: "whole", NOTHING: "nothing to prove"}.get(code, "not whole"))
     return code
+
+
+def _aside(one: Refused) -> dict[str, str]:
+    fields = {name: getattr(one, name) for name in ("source", "ledger", "sequence", "sha256", "reason")}
+    return fields | {"event": one.payload.decode("utf-8", "replace")}
 
 
 def _told(report: Report) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class StoreError(OfficeError):
 
 
 class Forged(OfficeError):
-    """An event came again with other bytes than those that are stored. Stop and look: one of the two is false."""
+    """Events came again with other bytes than those that are stored. Stop and look: one of the two is false."""
 
 
 class BrokerError(OfficeError):

@@ -73,7 +73,7 @@ class Listener:
         """Listen until ``until`` says so, connecting again as often as need be.
 
         Raises ``BrokerError`` where no connection came about, after a few attempts or at the end of the time;
-        ``Forged`` and ``StoreError`` at once.
+        ``StoreError`` at once.
         """
         trouble: BrokerError | None = None
         pause = 0.5

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backoffice import messages
-from backoffice.errors import Forged
 from backoffice.store import Event, Store
 from controller.contract.integrity import digest
 from controller.contract.topics import STREAMS
@@ -71,11 +70,16 @@ class Reader:
         self.heads: dict[tuple[str, str], int] = {}
         self.missing: set[tuple[str, str]] = set()
         """Streams of ledgers (source, ledger) in which something is missing or withheld."""
+        self.forged: dict[str, str] = {}
+        """Streams (by source) that stand still, and why: an event of them came again with other bytes."""
         self.tails: list[tuple[str, str, int, int]] = []
         """What is missing at the end of a ledger that was archived: source, ledger, first, last."""
 
     def take(self, payloads: Sequence[bytes]) -> None:
-        """Store messages, durable on return. Raises ``StoreError``, and ``Forged`` for a repeat with other bytes."""
+        """Store messages, durable on return. A repeat with other bytes is set aside, and its stream stands still.
+
+        Raises ``StoreError``.
+        """
         events: dict[tuple[str, str, str], Event] = {}
         for payload in payloads:
             event = read(payload)
@@ -85,6 +89,8 @@ class Reader:
                 self.counts.refuse("table is not enrolled")
             elif mode is not event.test:
                 self.counts.refuse("test event of a live table" if event.test else "live event of a test table")
+            elif event.source in self.forged:
+                self.counts.refuse("stream stands still")
             elif event.key in events:
                 self._settle(event, events[event.key].payload)
             else:
@@ -108,7 +114,10 @@ class Reader:
         elif _stands_for(event.payload, kept):
             self.counts.repeated += 1
         else:
-            raise Forged(f"{event.source} {event.ledger} {event.sequence} came again with other bytes: stop and look")
+            why = f"{event.source} {event.ledger} {event.sequence} came again with other bytes: stop and look"
+            self._store.refuse(event, "came again with other bytes")
+            self.forged.setdefault(event.source, why)
+            self.counts.refuse(why)
 
     def _place(self, event: Event) -> None:
         stream = event.source, event.ledger

@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from backoffice.store import Event, Pin
+from backoffice.store import Event, Pin, Refused
+from controller.contract.integrity import digest
 
 TABLES = """
 create table if not exists event (
@@ -15,6 +16,9 @@ create index if not exists event_subject on event (subject);
 create index if not exists event_day on event (gamingday, type);
 create index if not exists event_row on event (ledger, row_no);
 create index if not exists event_withheld on event (ledger, source, sequence) where type = 'record.withheld';
+create table if not exists refused (
+  source text not null, ledger text not null, sequence char(16) not null, sha256 char(64) not null,
+  reason text not null, payload {bytes} not null, primary key (source, ledger, sequence, sha256));
 create table if not exists pin (
   site_table text not null, test {bool} not null, public_key {bytes} not null,
   primary key (site_table, test, public_key))
@@ -72,6 +76,23 @@ class SqlStore(ABC):
             "and type = 'record.withheld'",
             (event.type, event.payload, *event.key),
         )
+
+    def refuse(self, event: Event, reason: str) -> None:
+        """See ``Store``."""
+        self._run(
+            "insert into refused (source, ledger, sequence, sha256, reason, payload) values (?, ?, ?, ?, ?, ?) "
+            "on conflict do nothing",
+            (*event.key, digest(event.payload), reason, event.payload),
+        )
+
+    def refused(self, table: str) -> list[Refused]:
+        """See ``Store``."""
+        found = self._read(
+            "select source, ledger, sequence, sha256, reason, payload from refused where source like ? "
+            "order by source, ledger, sequence, sha256",
+            (f"{table}/%",),
+        )
+        return [Refused(*row) for row in found]
 
     def ledgers(self, table: str) -> list[str]:
         """See ``Store``."""

@@ -40,6 +40,18 @@ class Pin:
     key: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An event that came with other bytes than those that are stored: kept beside them, for a person to look at."""
+
+    source: str
+    ledger: str
+    sequence: str
+    sha256: str
+    reason: str
+    payload: bytes
+
+
 class Store(Protocol):
     """What a store can do. Everything raises ``StoreError`` where it fails."""
 
@@ -48,6 +60,12 @@ class Store(Protocol):
 
     def replace(self, event: Event) -> None:
         """Put the original in the place of its ``record.withheld``."""
+
+    def refuse(self, event: Event, reason: str) -> None:
+        """Keep an event beside those that are stored, with why. The same bytes once only."""
+
+    def refused(self, table: str) -> list[Refused]:
+        """What was set aside of a table, the oldest place first."""
 
     def events(self, table: str, ledger: str) -> Iterator[Event]:
         """The events of a table's ledger in the order of ``row``."""

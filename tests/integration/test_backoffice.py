@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from paho.mqtt.publish import single
 
 from backoffice.asking import Asking
-from backoffice.errors import Forged
 from backoffice.opening import open_store
 from backoffice.reader import Reader
 from backoffice.sqlite import SqliteStore
@@ -194,16 +194,63 @@ def pinned(folder: Path, desk: Desk, *, test: bool = True, key: str = "signing.p
     return store
 
 
-def test_a_repeat_is_ignored_and_a_forgery_stops_everything(tmp_path: Path, desk: Desk) -> None:
+def test_a_repeat_is_ignored_and_a_forgery_is_set_aside_and_stops_its_stream(tmp_path: Path, desk: Desk) -> None:
     everything = bodies(desk.path)
     with pinned(tmp_path, desk) as store:
         reader = Reader(store)
         reader.take(everything)
         reader.take([*everything[:5], *everything])
         assert (reader.counts.stored, reader.counts.repeated) == (len(everything), len(everything) + 5)
-        with pytest.raises(Forged, match="other bytes"):
-            reader.take([everything[3].replace(b"}", b" }", 1)])
-        assert len(stored(tmp_path / "office.db")) == len(everything)
+        other = everything[3].replace(b"}", b" }", 1)
+        reader.take([other, other])
+        assert stored(tmp_path / "office.db") == everything
+        assert [(one.payload, one.reason) for one in store.refused(TABLE)] == [(other, "came again with other bytes")]
+        (stopped,) = reader.forged
+        assert "stop and look" in reader.forged[stopped]
+        before = reader.counts.repeated
+        reader.take(everything)
+        still = sum(b'"source":"' + stopped.encode() + b'"' in one.replace(b": ", b":") for one in everything)
+        assert reader.counts.repeated - before == len(everything) - still, "the other streams go on"
+        assert verify_table(store, TABLE)[0].ok
+    assert "set aside" in office("verify", tmp_path / "office.db")
+
+
+def test_after_a_forgery_other_streams_go_on_and_the_next_run_goes_on_with_all(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
+) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger, hands=2)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        first = ("follow", store, "--broker", broker.uri)
+        office(*first, "--until-quiet")
+        office("enrol", store, "zg1/t08", "--key", r.desk.folder / "signing.pub", "--test")
+        (one, *_) = [body for body in r.bodies() if b"/t07/play" in body]
+        said = json.loads(one)
+        other = one.replace(b"/felt/zg1/t07/", b"/felt/zg1/t08/")
+        topic = TOPICS.event("play", said["type"])
+        for where, payload in ((topic, one.replace(b"}", b" }", 1)), (topic.replace("t07", "t08"), other)):
+            single(where, payload, qos=1, hostname="127.0.0.1", port=broker.port, retain=payload is other)
+        told = office(*first, "--seconds", 6, code=6)
+        assert f"/felt/zg1/t07/play {said['ledger']} {said['sequence']} came again with other bytes" in told
+        assert other in stored(store), "the other table goes on"
+        with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+            connection.execute("delete from pin where site_table like '%t08'")  # nobody answers for it: never quiet
+        r.play(1)
+        wait_until(lambda: unsent(r) == 0)
+        office(*first, "--until-quiet")
+        kept = [body for body in stored(store) if body != other]
+        assert kept == r.bodies(), "what came meanwhile was asked for"
+        new = tmp_path / "new"
+        new.mkdir()
+        follow(enrol(new, r.desk), broker.port)
+        assert stored(new / "office.db") == r.bodies(), "where the stored one was the false one, a new store has it all"
+    shown = office("verify", store, "zg1/t07")
+    assert "set aside: /felt/zg1/t07/play" in shown
+    assert "whole" in shown
+    beside = json.loads(office("verify", store, "zg1/t07", "--json"))["refused"][TABLE]
+    assert [(row["sequence"], row["reason"]) for row in beside] == [(said["sequence"], "came again with other bytes")]
 
 
 def test_what_stands_in_and_its_original_in_either_order(tmp_path: Path, desk: Desk) -> None:
@@ -415,8 +462,9 @@ def test_the_archive_on_postgresql_does_the_same(database: str, desk: Desk) -> N
         reader.take(everything)
         assert [event.payload for event in store.events(TABLE, ledger)] == everything
         assert verify_table(store, TABLE)[0].ok
-        with pytest.raises(Forged):
-            reader.take([everything[3].replace(b"}", b" }", 1)])
+        other = everything[3].replace(b"}", b" }", 1)
+        reader.take([other])
+        assert [one.payload for one in store.refused(TABLE)] == [other]
     finally:
         store.close()
 
