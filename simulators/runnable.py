@@ -25,13 +25,13 @@ from simulators.scripts.acts import (
     SystemAct,
     Unreadable,
 )
-from simulators.scripts.scenario import Scenario
+from simulators.scripts.scenario import NEEDS, Scenario
 from simulators.verdict import Exit
 
 if TYPE_CHECKING:
     from simulators.rig import Rig
 
-HAS = {"facts": (), "virtual": ("devices",), "wires": ("devices", "broker", "processes")}
+HAS = {"facts": (), "virtual": ("devices",), "wires": NEEDS}
 """What a scenario may ask for in ``needs``, and which way to rehearse has it."""
 WIRED = ("fault", "noise")
 """What happens to a link, and not to a plug."""

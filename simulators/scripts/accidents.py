@@ -21,6 +21,15 @@ def _device(what: str, *numbers: str) -> Expand:
     return expand
 
 
+def _jam(section: Section, felt: Felt) -> Iterator[Act]:
+    """A card is stuck in the shoe: nothing else can jam."""
+    shoes = [one for one in felt.devices if one.startswith("shoe")]
+    device = section.choice("device", felt.devices)
+    if device not in shoes:
+        raise section.wrong("device", device, f"only a shoe jams: {', '.join(shoes) or 'this table has none'}")
+    yield DeviceAct("jam", device, {"ms": section.number("ms")} if "ms" in section else {})
+
+
 def _fault(kind: str) -> Expand:
     """The device's link does this for ``ms``; to its end the device does not know."""
 
@@ -109,7 +118,7 @@ ACTS: Mapping[str, Expand] = {
     "device.plug": _device("plug"),
     "device.reset": _device("reset"),
     "device.swap": _swap,
-    "device.jam": _device("jam", "ms"),
+    "device.jam": _jam,
     "device.deaf": _fault("deaf"),
     "device.slow": _fault("slow"),
     "link.noise": _noise,

@@ -23,7 +23,7 @@ from simulators.scripts.acts import (
 )
 from simulators.scripts.felt import Felt
 from simulators.scripts.places import place
-from simulators.scripts.steps import chair, seat_named
+from simulators.scripts.steps import chair
 from simulators.scripts.strict import Section
 from simulators.tokens import heap
 
@@ -33,12 +33,16 @@ class AntennaFelt(Felt):
     """One RFID table of a scenario, while its steps are expanded. ``chips`` are those of each place, by value."""
 
     chips: dict[str, Counter[int]] = field(default_factory=dict)
+    uncounted: set[str] = field(default_factory=lambda: {"tray"})
+    """Places of which the scenario does not say what lies there when it begins."""
 
     def __post_init__(self) -> None:
         self.left = {s.seat: s.stack for s in self.seats}
         for seat in self.seats:
             if seat.stack is not None:
                 self.chips[f"stack:{seat.seat}"] = Counter(seat.chips or heap(seat.stack, self.stakes.chips))
+            else:
+                self.uncounted.add(f"stack:{seat.seat}")
 
     def begin(self) -> list[Act]:
         """Press HAND, once a hand. The blinds are chips: the scenario puts them."""
@@ -74,13 +78,14 @@ class AntennaFelt(Felt):
         return [Sweep()] if spots else []
 
     def move(self, section: Section, source: str, target: str, counts: Mapping[int, int]) -> None:
-        """Count chips from place to place. Raises ``ScriptError`` where they are not there; the tray the rig counts."""
-        known = source != "tray" and (source in self.chips or source.startswith(("bet:", "pot")))
-        has = self.chips.setdefault(source, Counter())
-        if known and any(has[value] < count for value, count in counts.items()):
-            raise section.wrong("chips", dict(counts), f"{source} has {dict(+has)} at this moment")
-        has.subtract(counts)
-        self.chips.setdefault(target, Counter()).update(counts)
+        """Count chips from place to place. Raises ``ScriptError`` where they are not there."""
+        if source not in self.uncounted:
+            has = self.chips.setdefault(source, Counter())
+            if any(has[value] < count for value, count in counts.items()):
+                raise section.wrong("chips", dict(counts), f"{source} has {dict(+has)} at this moment")
+            has.subtract(counts)
+        if target not in self.uncounted:
+            self.chips.setdefault(target, Counter()).update(counts)
 
 
 def _felt(felt: Felt) -> AntennaFelt:
@@ -92,6 +97,7 @@ def _felt(felt: Felt) -> AntennaFelt:
 def _put(section: Section, felt: Felt) -> Iterator[Act]:
     section.refuse({"spots": 'boxes and spots belong to game = "ultimate": name a seat'})
     table, seat = _felt(felt), chair(section, felt)
+    steps.answered(felt, seat)
     counts = steps.counts(section, felt)
     movements, pause = steps.movements(section, counts)
     yield from table.put(seat, sum(value * count for value, count in counts.items()), movements)
@@ -120,8 +126,10 @@ def _shift(section: Section, felt: Felt) -> Iterator[Act]:
 
 def _move(section: Section, felt: Felt) -> Iterator[Act]:
     source, target = place(section, "from", felt), place(section, "to", felt, off=True)
+    if source == "muck" and target.startswith("seat:"):
+        felt.mucked.pop(int(target[5:]), None)
     if target == "muck" and source.startswith("seat:"):
-        felt.fold(seat_named(section, "from", felt))
+        steps.muck(section, felt)
     yield MoveCards(source, target, section.number("count", 0))
 
 

@@ -4,6 +4,7 @@ That is what turns chips into the keys that a table without bet sensors needs.
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -34,6 +35,12 @@ class Felt:
     folded: set[int] = field(default_factory=set)
     declared: Declare | None = None
     """What was announced and not yet followed by chips."""
+    unanswered: dict[int | None, int] = field(default_factory=dict)
+    """Who announced a bet or raise without a number, and in which step: chips are to follow."""
+    step: int = 0
+    """Which step is being expanded."""
+    mucked: Counter[int] = field(default_factory=Counter)
+    """How many cards of each seat a hand has brought to the muck."""
     begun: bool = False
     """HAND was pressed for this hand."""
     dealt: bool = False
@@ -159,4 +166,5 @@ class Felt:
         self.begun = self.dealt = False
         self.left = dict.fromkeys(self.left)  # who won how much is for the product to say
         self.folded.clear()
+        self.mucked.clear()
         self.stakes_in, self.declared = {}, None

@@ -9,9 +9,10 @@ from typing import Any
 
 from controller import profiles
 from controller.core.rules.profile import Profile
-from controller.faults import BadConfiguration
+from controller.faults import BadConfiguration, Fault
 from controller.settingschecks import flat
 from simulators import boxtable, layout
+from simulators.errors import ScriptError
 from simulators.layout import Closed, Kind
 from simulators.scripts import antennas, boxes, strict, variants
 from simulators.scripts.accidents import Expand
@@ -25,6 +26,8 @@ from simulators.scripts.sequence import Span, Step, read_span, read_steps
 from simulators.scripts.steps import ACTS
 from simulators.scripts.variants import Pick
 
+NEEDS = ("devices", "broker", "processes")
+"""What a scenario may ask for in ``needs``."""
 STAKES = ("blinds", "ante", "ante_kind", "currency", "exponent")
 
 
@@ -110,7 +113,12 @@ def load(path: Path, pick: Pick | None = None) -> Scenario:
     pace = {name: read_span(pace_section, name, default) or default for name, default in PACE.items()}
     pace_section.done()
     felt, vocabulary = _felt(opening, run, table, read_deck(top.section("deck")))
-    steps = read_steps(top.sections("step"), felt, vocabulary)
+    sections = top.sections("step")
+    steps = read_steps(sections, felt, vocabulary)
+    if felt.unanswered and not pick.variant:
+        seat, number = next(iter(felt.unanswered.items()))
+        remedy = f"seat {seat} never puts the chips that say how much: give a number, or chips.put after it"
+        raise sections[number].wrong("number", None, remedy)
     seats, tray_change = opening.seats, None
     if isinstance(felt, BoxFelt):
         seats = tuple(replace(seat, chips=felt.purse(seat.seat)) for seat in seats)
@@ -161,7 +169,13 @@ def _felt(
         felt = BoxFelt(*given, sensed=table == "rfid")
         felt.chips["tray"] = Counter(opening.tray)
         return felt, boxes.ACTS
-    return (AntennaFelt(*given), antennas.ACTS) if table == "rfid" else (Felt(*given), ACTS)
+    if table != "rfid":
+        return Felt(*given), ACTS
+    sensed = AntennaFelt(*given)
+    if opening.tray is not None:
+        sensed.uncounted.discard("tray")
+        sensed.chips["tray"] = Counter(opening.tray)
+    return sensed, antennas.ACTS
 
 
 def _seats_of(said: Any) -> Iterator[int]:
@@ -180,6 +194,25 @@ PACE: Mapping[str, Span] = {
 }
 
 
+def _needs(section: strict.Section) -> tuple[str, ...]:
+    needs = section.texts("needs")
+    for need in needs:
+        if need not in NEEDS:
+            known = f"a way to rehearse has {', '.join(NEEDS)}, or has not{strict.suggestion(need, NEEDS)}"
+            raise section.wrong("needs", list(needs), f"{need!r} is nothing that a scenario can need: {known}")
+    return needs
+
+
+def _refused(section: strict.Section, name: str, house: Mapping[str, Any], fault: Fault) -> ScriptError:
+    """What is wrong with the profile or the house's settings, by the scenario's own line."""
+    if fault.key == "profile":
+        return section.wrong("profile", name, fault.remedy)
+    if fault.key.startswith("override"):
+        key = fault.key.removeprefix("override.").strip('"')
+        return section.wrong(f"override.{key}", house.get(key), fault.remedy + strict.suggestion(key, STAKES))
+    return section.wrong("profile", name, str(fault))
+
+
 def _run(section: strict.Section) -> Run:
     game = section.choice("game", ("holdem", "ultimate"), "holdem")
     clock = section.text("clock", "real")
@@ -194,7 +227,7 @@ def _run(section: strict.Section) -> Run:
         rules = profiles.load(name, section.path.parent, house, by=str(section.path))
     except BadConfiguration as error:
         fault = error.faults[0]
-        raise section.wrong("profile" if fault.key == "profile" else "override", fault.value, str(fault)) from error
+        raise _refused(section, name, house, fault) from error
     if rules.game != game:
         raise section.wrong("game", game, f"profile {name} plays {rules.game}: set both alike")
     run = Run(
@@ -205,7 +238,7 @@ def _run(section: strict.Section) -> Run:
         seed=section.number("seed", 1),
         timeout_s=section.number("timeout_s", 120, 1),
         repeat=section.number("repeat", 1, 1),
-        needs=section.texts("needs"),
+        needs=_needs(section),
         closed_cards=section.choice("closed_cards", ("read", "unread"), "read"),
         shoe=section.take("shoe", bool, False),
     )

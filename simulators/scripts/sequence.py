@@ -87,6 +87,7 @@ def read_steps(sections: list[Section], felt: Felt, vocabulary: Mapping[str, Exp
             again = [(_id(section, number), section)]
             sources += again
         for name, source in again:
+            felt.step = number - 1
             step = _step(source, name, steps, felt, vocabulary)
             if any(step.id == other.id for other in steps):
                 raise section.wrong("id", step.id, "another step has this id")

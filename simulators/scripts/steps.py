@@ -28,6 +28,9 @@ from simulators.scripts.strict import MOST, Section, is_number
 
 T = TypeVar("T")
 
+HOLE_CARDS = 2
+INCIDENTS = 44
+"""The kinds of incidents are I-1 to I-44."""
 KINDS = ("fold", "check", "call", "bet", "raise", "all_in")
 RULED = "as the scenario says"
 """The reason of a ruling for which the scenario gives none."""
@@ -95,11 +98,19 @@ def _move(section: Section, felt: Felt) -> Iterator[Act]:
     source, target = place(section, "from", felt), place(section, "to", felt, off=True)
     section.number("count", 1, 1)
     if target == "muck" and source.startswith("seat:"):
-        seat = seat_named(section, "from", felt)
-        felt.fold(seat)
-        yield Muck(seat)
+        yield Muck(muck(section, felt))
     else:
         yield Unsensed(f"card.move {source} -> {target}")
+
+
+def muck(section: Section, felt: Felt) -> int:
+    """A seat's cards go to the muck. Raises ``ScriptError`` where they are there already."""
+    seat = seat_named(section, "from", felt)
+    if felt.mucked[seat] >= HOLE_CARDS:
+        raise section.wrong("from", f"seat:{seat}", "its cards lie in the muck already")
+    felt.mucked[seat] += section.data.get("count") or HOLE_CARDS
+    felt.fold(seat)
+    return seat
 
 
 def _shuffle(section: Section, felt: Felt) -> Iterator[Act]:
@@ -133,6 +144,7 @@ def _reshuffle(_section: Section, felt: Felt) -> Iterator[Act]:
 def _put(section: Section, felt: Felt) -> Iterator[Act]:
     section.refuse({"spots": 'boxes and spots belong to game = "ultimate": name a seat'})
     seat = chair(section, felt)
+    answered(felt, seat)
     amount = _amount(section, felt)
     yield from felt.put(seat, amount, movements(section, counts(section, felt))[0])
     yield Unsensed(f"chips.put seat {seat}: {amount}")
@@ -186,7 +198,16 @@ def _declare(section: Section, felt: Felt) -> Iterator[Act]:
     number = section.number("number", None, 1)
     if number is not None and (kind not in ("bet", "raise", "all_in") or number % felt.stakes.unit):
         raise section.wrong("number", number, f"bet, raise and all_in take a total in chips of {felt.stakes.unit}")
+    answered(felt, seat)
+    if kind in ("bet", "raise") and number is None:
+        felt.unanswered[seat] = felt.step
     yield from felt.declare(Declare(kind, seat, number, name_seat=seat is not None))
+
+
+def answered(felt: Felt, seat: int | None) -> None:
+    """Chips of a seat, or another word of it: what it announced without a number has its answer."""
+    felt.unanswered.pop(seat, None)
+    felt.unanswered.pop(None, None)
 
 
 def _key(section: Section, felt: Felt) -> Iterator[Act]:
@@ -194,6 +215,7 @@ def _key(section: Section, felt: Felt) -> Iterator[Act]:
     for key in keys:
         if key not in KEYS:
             raise section.wrong("keys", key, f"the keypad has {' '.join(KEYS)}")
+    felt.unanswered.clear()  # whatever was announced, the dealer keys it here
     if "HAND" in keys:
         felt.begin()  # the hand has begun: nobody presses HAND once more for the first card
     yield Press(keys, section.number("hold_ms", 60, 1))
@@ -222,7 +244,11 @@ def _rule(section: Section, felt: Felt) -> Iterator[Act]:
             raise section.wrong("signatures", list(others), f"name the one person who signs besides {who}")
         role(section, others[0], felt)
         more["with"] = others[0]
-    yield Rule(section.text("code"), section.text("ruling"), who, own, section.text("reason", RULED), more)
+    code = section.text("code")
+    number = code.removeprefix("I-")
+    if not code.startswith("I-") or not is_number(number) or not 1 <= int(number) <= INCIDENTS:
+        raise section.wrong("code", code, f"incidents are I-1 to I-{INCIDENTS}")
+    yield Rule(code, section.text("ruling"), who, own, section.text("reason", RULED), more)
 
 
 def _command(section: Section, felt: Felt) -> Iterator[Act]:

@@ -156,6 +156,57 @@ def test_what_can_be_checked_is_not(tmp_path: Path, said: str) -> None:
     assert [str(error) for error in read(path)] == []
 
 
+CHIPS = "chips = { 1000 = 3 }"
+
+
+@pytest.mark.parametrize(
+    ("parts", "field", "says"),
+    [
+        ({"run": 'needs = ["unicorn"]'}, "run.needs", "unicorn"),
+        ({"run": "override = { blindz = [5, 10] }"}, "run.override.blindz", "did you mean 'blinds'"),
+        ({"run": 'tables = ["rfid"]', "step": '[[step]]\ndo = "device.jam"\ndevice = "cards0"'}, "device", "a"),
+        ({"step": '[[step]]\ndo = "device.jam"\ndevice = "keys0"'}, "device", "only a shoe jams"),
+        ({"step": '[[step]]\ndo = "rule"\ncode = "I-99"\nruling = "void"'}, "code", "I-1 to I-44"),
+        ({"step": '[[step]]\ndo = "declare"\nkind = "raise"\nseat = 2'}, "number", "chips.put"),
+        ({"step": '[[step]]\ndo = "card.move"\nfrom = "seat:2"\nto = "muck"\n' * 2}, "from", "in the muck already"),
+        ({"step": '[sweep]\nkill_after = "never"'}, "kill_after", 'use one of "", every_step'),
+        *(
+            (
+                {
+                    "run": 'tables = ["rfid"]',
+                    "start": "tray = { 100 = 5, 1000 = 2 }",
+                    "step": f'[[step]]\ndo = "chips.move"\nfrom = "{place}"\nto = "pot"\n{CHIPS}',
+                },
+                "chips",
+                f"{place} has",
+            )
+            for place in ("tray", "rake", "pot", "tips", "drop")
+        ),
+    ],
+)
+def test_what_cannot_be_so_is_refused_at_its_line(tmp_path: Path, parts: dict[str, str], field: str, says: str) -> None:
+    error = wrong(tmp_path, **parts)
+    assert error.field.endswith(field)
+    assert says in error.remedy
+    assert error.line is not None
+
+
+def test_a_profile_that_is_not_there_is_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(PLAY.format(run="", start="", step="").replace('"rs_holdem"', '"rs_holdm"'))
+    (error,) = read(path)
+    assert str(error).count("profile =") == 1
+    assert str(error).count("x.toml") == 1
+    assert "rs_holdem" in error.remedy
+
+
+def test_a_raise_that_chips_follow_is_sound(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    said = '[[step]]\ndo = "declare"\nkind = "raise"\nseat = 2\n[[step]]\ndo = "chips.put"\nseat = 2\n' + CHIPS
+    path.write_text(PLAY.format(run="", start="", step=said))
+    assert [str(error) for error in read(path)] == []
+
+
 def test_what_stands_in_an_inline_array_has_its_line(tmp_path: Path) -> None:
     good = '{ from = "stack:2", to = "bet:2", chips = { 1000 = 1 } }'
     bad = good.replace("bet:2", "bet:77")
