@@ -1,9 +1,14 @@
 """Chips of the pot before a seat are no stake; what a seat gave to the pot in this round it may have back."""
 
+from dataclasses import replace
+
 import pytest
 
+from controller.core.setup import DeviceInfo
+from controller.core.table import Table
 from tests.tills import Till, dealt
 from tests.unit.test_gone import flop
+from tests.unit.test_rfid_table import HOLES
 
 NEXT = slice(3, None)
 
@@ -96,6 +101,39 @@ def test_the_pot_makes_change(gap: int, source: str, given_first: bool) -> None:
     assert table.actions()[NEXT] == [(1, "bet", 1000)]
     assert "others_chips" not in table.told()
     table.kept()
+
+
+def test_a_chip_of_the_rake_is_no_stake() -> None:
+    table = Till()
+    table.setup = replace(table.setup, devices=(*table.setup.devices, DeviceInfo("rake0", "feig", {"0": "rake"})))
+    table.table = Table(table.setup)
+    table.put([table.spare["1000"].pop()], "rake")
+    table.open()
+    table.bet(1, 500)
+    table.bet(2, 1000)
+    table.deal(HOLES)
+    table.move([("rake", "bet:3", [1000])])
+    table.run(20_000)
+    assert table.actions() == []
+    assert table.told() == ["others_chips"]
+    table.move([("bet:3", "rake", [1000])])
+    table.run(3000)
+    table.bet(3, 1000)
+    assert table.actions() == [(3, "call", 1000)]
+
+
+def test_what_an_earlier_hand_left_in_the_pot_is_its_winners() -> None:
+    table = flop()
+    table.fold(1)
+    table.fold(2)
+    table.put(list(table.places["pot"])[:-1], "stack:3")
+    for place in ("seat:3", "board", "burn", "muck"):
+        table.put(list(table.places.get(place, [])), "stub")
+    table.run(12_000)
+    before = table.told()
+    table.put(list(table.places["pot"]), "bet:3")
+    table.run(30_000)
+    assert "others_chips" not in table.told()[len(before) :]
 
 
 def test_after_a_restart_chips_are_met_where_they_lie() -> None:
