@@ -31,7 +31,7 @@ from simulators.gestures import Answer, Args, Disturbance, perform
 from simulators.hardware.device import Device
 from simulators.hardware.feig_buffered import FeigBufferedReader
 from simulators.ports import BulkPort, KeyboardPort, Port, UsbIdentity, make_pty
-from simulators.realports import MOST_PORT, SerialPort, TcpPort
+from simulators.realports import MOST_PORT, SerialPort, TcpPort, is_port
 from simulators.recording import Recording
 from simulators.usbserver import UsbServer
 
@@ -298,7 +298,7 @@ class DeviceHost:
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not port.isdecimal() or len(port) > 5 or int(port) > MOST_PORT:
+    if not is_port(text):
         raise RigError(f"usbip = {text!r}: write HOST:PORT or :PORT, a port of 0 to {MOST_PORT}")
     return host.strip("[]") or "127.0.0.1", int(port)
 

@@ -85,12 +85,18 @@ class SerialPort:
                 self._port.write(data)
 
 
+def is_port(address: str) -> bool:
+    """Whether this is ``HOST:PORT`` or ``:PORT``."""
+    _, colon, port = address.rpartition(":")
+    return bool(colon) and port.isdecimal() and len(port) <= len(str(MOST_PORT)) and int(port) <= MOST_PORT
+
+
 class TcpPort:
     """A device with a network socket: it takes one host at a time, and a new one takes the place of the old."""
 
     def __init__(self, address: str, received: Received) -> None:
         host, _, port = address.rpartition(":")
-        if not port.isdecimal() or len(port) > 5 or int(port) > MOST_PORT:
+        if not is_port(address):
             raise RigError(f"tcp address {address!r}: write HOST:PORT or :PORT, a port of 0 to {MOST_PORT}")
         self._host, self._port = host.strip("[]") or "127.0.0.1", int(port)
         self.uri = f"tcp://{self._host}:{self._port}"

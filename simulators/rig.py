@@ -6,7 +6,7 @@ machine, and the daemon is one that runs already, or that the rig starts from it
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -14,14 +14,15 @@ from typing import Any
 
 from controller import client
 from controller.contract.topics import Source, Topics
-from controller.faults import read_toml
+from controller.faults import BadConfiguration, read_toml
 from controller.settings import load
 from simulators import brokerat
 from simulators import reach as reaches
 from simulators.brokerat import BrokerAt
-from simulators.errors import RigError
-from simulators.host import PRODUCTS
+from simulators.errors import RigError, ScriptError
+from simulators.host import MODELS, PRODUCTS
 from simulators.reach import Reach
+from simulators.realports import is_port
 from simulators.relays import channels
 from simulators.rigs import Host
 from simulators.scripts import strict
@@ -42,7 +43,8 @@ class Dut:
     table: str
     test: bool
     profile: str
-    devices: tuple[str, ...]
+    devices: Mapping[str, str]
+    """Its devices, with their drivers."""
     ledger: Path
     socket: Path
 
@@ -91,7 +93,7 @@ class Rig:
         if not self.remote:
             settings = load(self.config)
             setup = settings.setup
-            names = tuple(device.name for device in settings.devices)
+            names = {device.name: device.driver for device in settings.devices}
             where = (settings.ledger.file, settings.socket.path)
             return Dut(setup.site, setup.table, setup.test, setup.profile.name, names, *where)
         return _copied(self.config, read_toml(self.config))
@@ -123,8 +125,10 @@ def read(path: Path) -> Rig:
     dut.done()
     listed = top.section("devices")
     expect = {called: _expected(listed.section(called).section("expect")) for called in listed.data}
-    made = (_device(path, called, listed.section(called), real=kind == "felt") for called in listed.data)
-    devices = tuple(made)
+    felt = kind == "felt"
+    devices = tuple(
+        _device(path, called, listed.section(called), number, real=felt) for number, called in enumerate(listed.data, 1)
+    )
     listed.done()
     power = top.section("power")
     board = power.text("board", "")
@@ -151,7 +155,7 @@ def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
     listens = tree.get("socket", {}).get("path") or f"{tree.get('state_dir')}/{tree.get('table')}.sock"
     if not (str(ledger).startswith("/") and str(listens).startswith("/")):
         raise RigError(f"{path}: state_dir, ledger.file and socket.path of another machine are given from the root /")
-    names = tuple(tree.get("devices", {}))
+    names = {name: str(device["driver"]) for name, device in tree.get("devices", {}).items()}
     facts = (tree["site"], tree["table"], tree.get("test") is True, tree["profile"], names)
     return Dut(*facts, Path(ledger), Path(listens))
 
@@ -167,8 +171,10 @@ def _expected(section: Section) -> dict[str, str]:
     return found
 
 
-def _device(path: Path, name: str, section: Section, *, real: bool) -> dict[str, Any]:
+def _device(path: Path, name: str, section: Section, number: int, *, real: bool) -> dict[str, Any]:
     """``port``: a device node, ``tcp:HOST:PORT``, ``usb:1-N`` (bus id of the rig's USB/IP server) or ``pty:PATH``.
+
+    The server calls its devices by their place in the file: the second of it is ``usb:1-2``.
 
     A ``real`` one hangs at a port of the machine under test, which is that machine's to know.
     """
@@ -177,6 +183,7 @@ def _device(path: Path, name: str, section: Section, *, real: bool) -> dict[str,
         section.asked.update(("expect", "port"))
         section.done()
         return {"name": name, "driver": driver}
+    section.choice("as", MODELS)
     port = section.text("port")
     made: dict[str, Any] = {"name": name, "driver": driver, "serial": section.text("serial", "")}
     section.asked.add("expect")
@@ -185,8 +192,12 @@ def _device(path: Path, name: str, section: Section, *, real: bool) -> dict[str,
     section.done()
     kind, _, rest = port.partition(":")
     match kind:
+        case "usb" if rest != f"1-{number}":
+            raise section.wrong("port", port, f"device {number} of this file is served as usb:1-{number}")
         case "usb":
             made["product"] = PRODUCTS.get(driver, 1)
+        case "tcp" if not is_port(rest):
+            raise section.wrong("port", port, "write tcp:HOST:PORT, a port of 0 to 65535")
         case "tcp":
             made |= {"link": "tcp", "path": rest}
         case "pty":
@@ -196,6 +207,30 @@ def _device(path: Path, name: str, section: Section, *, real: bool) -> dict[str,
         case _:
             raise RigError(f"{path}: devices.{name}.port = {port!r}: /dev/..., tcp:HOST:PORT, usb:1-N or pty:PATH")
     return made
+
+
+def unsound(rig: Rig) -> Iterator[ScriptError]:
+    """What of a rig does not fit the table that it plays on, as far as their files say."""
+    try:
+        dut = rig.dut
+    except (BadConfiguration, RigError) as error:
+        yield ScriptError(rig.file, "dut.config", rig.config.name, str(error))
+        return
+    except KeyError as error:
+        yield ScriptError(
+            rig.file, "dut.config", rig.config.name, f"has no {error.args[0]}: give a copy of the table's"
+        )
+        return
+    for device in rig.devices:
+        name, driver = device["name"], device["driver"]
+        if name not in dut.devices:
+            near = strict.suggestion(name, dut.devices)
+            told = f"{rig.config.name} has no such device; it has {', '.join(dut.devices)}{near}"
+            yield ScriptError(rig.file, f"devices.{name}", driver, told)
+        elif driver not in (wanted := dut.devices[name], f"{wanted}-buffered", "recording"):
+            yield ScriptError(
+                rig.file, f"devices.{name}.as", driver, f"{rig.config.name} has the driver {wanted} there"
+            )
 
 
 def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[str, str]:

@@ -131,7 +131,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return Exit.RIG
     through = "wires" if rig else asked.through
-    wrong: dict[str, None] = {}
+    wrong: dict[str, None] = dict.fromkeys(map(str, _unsound(rig))) if rig else {}
     cases = 0
     for path in asked.files:
         try:
@@ -145,6 +145,12 @@ def main(arguments: Sequence[str]) -> int:
     if not wrong:
         sys.stdout.write(f"{cases} cases are sound\n")
     return Exit.SCRIPT if wrong else Exit.PASSED
+
+
+def _unsound(rig: "Rig") -> Iterator[ScriptError]:
+    from simulators import rig as rigs  # noqa: PLC0415 - as below
+
+    return rigs.unsound(rig)
 
 
 def _rig(path: Path) -> "Rig":

@@ -10,6 +10,7 @@ from typing import Any
 from simulators.errors import ScriptError
 
 HEADER = re.compile(r"^\s*(\[\[?)\s*([A-Za-z0-9_.\"-]+)\s*\]\]?\s*(#.*)?$")
+RECORDED = (".phh", ".phhs")
 REQUIRED: Any = object()
 MOST = 10**12
 """No amount, count or time of a scenario is larger."""
@@ -20,6 +21,9 @@ KEY = re.compile(r"^\s*(\"[^\"]+\"|[A-Za-z0-9_.-]+)\s*=")
 
 def read(path: Path) -> "Section":
     """Read a whole file. Raises ``ScriptError`` when it cannot be read or is no TOML."""
+    if path.suffix in RECORDED:
+        remedy = "is a recorded hand: feltsim rehearse plays it as it is; check and expand read scenarios (*.toml)"
+        raise ScriptError(path, "file", path.name, remedy)
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
