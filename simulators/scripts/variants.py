@@ -94,14 +94,15 @@ def of(top: Section, pick: Pick) -> Section:
 def _apply(variant: Section, data: dict[str, Any], lines: dict[str, int]) -> None:
     variant.text("name")
     variant.texts("tables")
+    stood = {id(one): f"{key}[{at}]" for key in ("expect", "never") for at, one in enumerate(data.get(key, []))}
+    for key in ("expect", "never"):
+        stood |= {id(one.data): one.name for one in variant.sections(key)}
     steps: list[tuple[int | None, dict[str, Any]]] = list(enumerate(data.get("step", [])))
     stop = variant.text("stop_after", None)
     replaced = variant.take("replace", dict, {})
     for name, step in replaced.items():
         if not isinstance(step, dict) or not step:
             raise variant.wrong(f"replace.{name}", step, "write the step that takes its place: { do = .. }")
-    for key in ("expect", "never"):
-        variant.sections(key)
     if stop is not None:
         steps = steps[: _index(variant, "stop_after", stop, steps) + 1]
         data["close"] = False  # the hand has no end that could be closed
@@ -119,6 +120,8 @@ def _apply(variant: Section, data: dict[str, Any], lines: dict[str, int]) -> Non
         at = _index(variant, "insert", insert["after"], steps) + 1
         steps[at:at] = [(None, step) for step in insert["steps"]]
     _expectations(variant, data)
+    for key in ("expect", "never"):
+        _follow(lines, key, [stood.get(id(one), "") for one in data[key]], variant.line)
     variant.done()
     data["tolerated"] = _tolerated(variant)
     data["step"] = [step for _, step in steps]
@@ -137,7 +140,8 @@ def _expectations(variant: Section, data: dict[str, Any]) -> None:
     for key, drop in (("expect", "drop_expect"), ("never", "drop_never")):
         dropped = variant.take(drop, (str, list), [])
         kept = data.get(key, [])
-        if isinstance(dropped, str) and dropped != "all":
+        named = dropped == "all" if isinstance(dropped, str) else all(isinstance(one, str) for one in dropped)
+        if not named:
             raise variant.wrong(drop, dropped, 'write "all", or a list of ids and events')
         if dropped == "all":
             kept = []
@@ -166,6 +170,19 @@ def _tolerated(variant: Section) -> list[str]:
     dropped = variant.take("drop_never", (str, list), [])
     named = [one.get("event") for one in variant.take("expect", list, [])]
     return [] if isinstance(dropped, str) else [event for event in dropped if event not in named]
+
+
+def _follow(lines: dict[str, int], key: str, names: Sequence[str], otherwise: int | None) -> None:
+    """Expectations have moved: each is found where it stood, or where the variant does."""
+    before = dict(lines)
+    for name in [name for name in lines if name.startswith(f"{key}[")]:
+        del lines[name]
+    for now, stood in enumerate(names):
+        for name, line in before.items():
+            if stood and (name == stood or name.startswith(f"{stood}.")):
+                lines[f"{key}[{now}]{name.removeprefix(stood)}"] = line
+        if otherwise is not None:
+            lines.setdefault(f"{key}[{now}]", otherwise)
 
 
 def _relocate(lines: dict[str, int], numbers: Sequence[int | None], inserted: int | None) -> None:

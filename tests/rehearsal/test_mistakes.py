@@ -64,6 +64,7 @@ def test_one_changed_line_is_sound_or_refused_by_name(path: Path, tmp_path: Path
         for error in read(changed):
             assert error.field, text
             assert error.remedy, text
+            assert error.line is not None or error.field.startswith(("file", "run.", "sweep.")), text
 
 
 PLAY = """
