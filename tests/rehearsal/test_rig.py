@@ -102,7 +102,7 @@ def test_a_daemon_that_runs_already_is_under_test(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "error", "says"),
     [
-        ('kind = "wire"', 'kind = "felt"', ScriptError, "actuator"),
+        ('kind = "wire"', 'kind = "felt"', ScriptError, "unknown here"),
         ('reach = "local"', 'reach = "telnet://dut"', RigError, "ssh://user@host:port"),
         ('reach = "local"', 'reach = "ssh://table:secret@dut"', RigError, "a password never stands in it"),
         ('reach = "local"', 'reach = "ssh://dut"\nstart = "exec:feltd run"', RigError, "systemd:UNIT"),
