@@ -77,7 +77,7 @@ def test_a_table_of_boxes_keys_what_no_antenna_sees() -> None:
         ('"box:1:trips" = { 500 = 1 }', '"box:7:trips" = { 500 = 1 }', "step[1].spots.box:7:trips", "1, 2, 3"),
         ('"box:1:trips" = { 500 = 1 }', '"box:1:trips" = { 200 = 1 }', "step[1].spots.box:1:trips", "500, 1000"),
         ('to = "tray", chips = { 500 = 1', 'to = "tray", chips = { 500 = 2', "step[16].moves[0].chips", "has {500: 1}"),
-        ('profile   = "lt_uth"', 'profile   = "rs_holdem"', "run.override", "not played with boxes"),
+        ('profile   = "lt_uth"', 'profile   = "rs_holdem"', "run.override.ante", "not played with boxes"),
         ('game      = "ultimate"', 'game      = "holdem"', "run.game", "plays ultimate"),
         ("tray   = { 1000 = 20, 500 = 20 }", "", "start.tray", "chips of the table"),
         ('kind = "no_more_bets"', 'kind = "all_in"', "step[4].kind", "no_more_bets"),
