@@ -256,16 +256,21 @@ def _antennas(
 ) -> Iterator[Fault]:
     """What an RFID table cannot be played without: antennas everywhere, and tags that somebody registered.
 
-    Stacks may be booked only, and a camera alone may see the board.
+    Stacks may be booked only, and a camera alone may see the board. A place of a box makes it a table of boxes.
     """
     if kinds.count("keypad") > 1:
         yield Fault(file, "devices", f"{kinds.count('keypad')} of kind keypad", "an RFID table has one keypad")
     elif "keypad" not in kinds and not test:
         yield Fault(file, "devices", "", "missing: an RFID table needs a device of kind keypad")
     count = seats if isinstance(seats, int) else 0
-    stacks = ["stack"] if any(place.startswith("stack:") for place in watched) else []
-    each = [f"{what}:{seat}" for what in ("seat", *stacks, "bet") for seat in range(1, count + 1)]
-    missing = [place for place in (*each, "burn", "muck", "pot") if place not in watched]
+    if any(place.startswith("box:") for place in watched):
+        needed = [f"box:{box}:{what}" for box in range(1, count + 1) for what in ("ante", "blind", "play", "cards")]
+        needed += ["dealer", "muck"]
+    else:
+        stacks = ["stack"] if any(place.startswith("stack:") for place in watched) else []
+        each = ("seat", *stacks, "bet")
+        needed = [*(f"{what}:{seat}" for what in each for seat in range(1, count + 1)), "burn", "muck", "pot"]
+    missing = [place for place in needed if place not in watched]
     missing += [] if "board" in watched or "board" in sighted else ["board"]
     if missing:
         some = ", ".join(missing[:6]) + (" ..." if len(missing) > 6 else "")
