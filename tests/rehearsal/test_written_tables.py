@@ -6,6 +6,7 @@ import pytest
 
 from controller import settings
 from simulators import config
+from simulators.layout import Kind
 from simulators.plan import of_scenario
 from simulators.scripts import scenario
 from simulators.scripts.variants import Pick
@@ -15,7 +16,7 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 @pytest.mark.parametrize("table", ["shoe", "rfid"])
 @pytest.mark.parametrize("name", ["both-tables", "ultimate-dark-box"])
-def test_it_is_sound_and_says_so_of_each_antenna(tmp_path: Path, name: str, table: str) -> None:
+def test_it_is_sound_and_says_so_of_each_antenna(tmp_path: Path, name: str, table: Kind) -> None:
     plan = of_scenario(scenario.load(SCENARIOS / f"{name}.toml", Pick("", table)))
     uris = {device.name: f"tcp://127.0.0.1:{4000 + at}" for at, device in enumerate(plan.layout.devices)}
     uris = {name: "usb:1-1" if "keys" in name or "shoe" in name else uri for name, uri in uris.items()}
