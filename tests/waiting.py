@@ -19,3 +19,12 @@ def wait_until(ask: Callable[[], T], seconds: float = 10.0, what: str = "") -> T
             raise AssertionError(f"waited {seconds} s in vain for: {name}")
         time.sleep(0.005)
     return answer
+
+
+def wait_while_it_falls(left: Callable[[], int], seconds: float, what: str) -> None:
+    """Wait until nothing is left, however long it takes, as long as it becomes less within each ``seconds``."""
+    least = left()
+    while least:
+        before = least
+        wait_until(lambda before=before: left() < before, seconds, f"fewer than {before} {what}")  # type: ignore[misc]
+        least = left()
