@@ -123,6 +123,7 @@ class ProfileFile(UltimateKeys):
     rake: RakeFile | None = None
     may_rule: Annotated[list[Role], Field(min_length=1)] = Field(default=["chief_inspector", "manager"])
     confirm_resume: bool = False
+    ruling_due_ms: Count = 300_000
     approvals: list[ApprovalFile] = Field(default=[])
 
 

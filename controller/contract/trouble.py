@@ -13,6 +13,7 @@ from controller.contract.schema import (
     SEAT,
     SHARES,
     TEXT,
+    TIME,
     Schema,
     known,
     many,
@@ -58,6 +59,8 @@ TROUBLE: dict[str, dict[str, Schema]] = {
         "signatures_needed": COUNT,
         "who_may_rule": many(ROLE),
         "due_ms?": COUNT,
+        # Ours: when, so that what is due counts on after a restart.
+        "at?": TIME,
     },
     "incident.updated": {"incident": KEY, "adds": MAP, "severity?": one("low", "high", "stop")},
     "incident.ruled": {
@@ -78,5 +81,5 @@ TROUBLE: dict[str, dict[str, Schema]] = {
     "override.used": {"rules": RULES, "reason": TEXT, "by": ANY, "until": ANY},
 }
 
-SILENT = ("incident.opened", "incident.ruled", "incident.closed")
+SILENT = ("incident.opened", "incident.updated", "incident.ruled", "incident.closed")
 """What stands in ``guard`` where only surveillance may know of it: fraud with chips (I-29)."""

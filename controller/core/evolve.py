@@ -5,6 +5,7 @@ Values come from the record alone, so a record must say all that the state needs
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from controller.core.cash.evolve import CASH
@@ -18,6 +19,7 @@ from controller.core.setup import Limits
 from controller.core.state import Hand, Incident, Pending, Seat, State
 
 Data = dict[str, Any]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def evolve(state: State, record: Record) -> None:
@@ -179,12 +181,22 @@ def _incident(data: Data, silent: bool = False) -> Incident:
         alternatives=tuple(data["alternatives"]),
         facts=data["facts"],
         silent=silent,
+        severity=data.get("severity", "high"),
+        since=_nanoseconds(data.get("at", "")),
+        due_ms=data.get("due_ms"),
     )
 
 
+def _nanoseconds(at: str) -> int:
+    """Wall time in ns since 1970; 0 where a feltd of before said no time."""
+    return (datetime.fromisoformat(at) - EPOCH) // timedelta(microseconds=1) * 1000 if at else 0
+
+
 def _incident_updated(state: State, record: Record) -> None:
-    incident = state.incidents[record.data["incident"]]
+    known = state.silent if record.stream == "guard" else state.incidents
+    incident = known[record.data["incident"]]
     incident.facts = {**incident.facts, **record.data["adds"]}
+    incident.severity = record.data.get("severity", incident.severity)
 
 
 def _incident_closed(state: State, record: Record) -> None:

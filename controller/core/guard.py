@@ -8,7 +8,7 @@ too, in the same stream: surveillance sends somebody who may rule, and the seat 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from controller.core import incidents
+from controller.core import incidents, overdue
 from controller.core.facts import Sources
 from controller.core.out import Out, cite
 from drivers.readings import UNREAD
@@ -126,7 +126,7 @@ def _open_silently(
         "who_may_rule": list(out.setup.profile.may_rule),
         "basis": "sensor",
         "evidence": cite(evidence),
-    }
+    } | overdue.asked(out)
     out.emit("guard", "incident.opened", name, data)
     out.hold(name)
 

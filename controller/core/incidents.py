@@ -1,14 +1,14 @@
 """Opening incidents: what a person must rule on, with a proposal. Rulings are carried out in ``rulings``."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
+from controller.core import overdue
 from controller.core.facts import Called, CardCame, CountsDiffer, SightDiffers, Sources
 from controller.core.out import Out
 from controller.core.rules.ultimate.state import Coup
-from controller.core.state import Hand, Incident
+from controller.core.state import Hand, Incident, Severity
 
-Severity = Literal["low", "high", "stop"]
 PREMATURE = {"preflop": "I-4", "flop": "I-5", "turn": "I-5"}
 
 
@@ -51,7 +51,7 @@ def open_one(
         "alternatives": list(alternatives),
         "signatures_needed": 1,
         "who_may_rule": list(out.setup.profile.may_rule),
-    }
+    } | overdue.asked(out)
     if boxes:
         data["boxes"] = list(boxes)
     if hand is not None:
@@ -320,61 +320,6 @@ def called(out: Out, fact: Called) -> None:
     )
 
 
-def device_lost(out: Out, device: str, cause: str) -> None:
-    """A device that this table needs is gone (I-33): the hand goes on as far as it can, no new one begins."""
-    if any(i.kind == "device_lost" and i.facts["device"] == device for i in out.state.incidents.values()):
-        return
-    facts = {"device": device, "cause": cause}
-    open_one(
-        out,
-        "I-33",
-        "device_lost",
-        "device_lost",
-        holds="none",
-        proposed="wait",
-        severity="low",
-        facts=facts,
-        of_hand=False,
-    )
-
-
-def ledger_fault(out: Out, facts: dict[str, Any], kind: str = "ledger_fault") -> None:
-    """The ledger is not what was written (I-32): play goes on where it stands, no new hand begins unseen.
-
-    ``reading_unrecorded``: what a device said can be no event, so the ledger lacks what it would have led to.
-    """
-    if any(i.kind == kind for i in out.state.incidents.values()):
-        return
-    open_one(
-        out,
-        "I-32",
-        "ledger_fault",
-        kind,
-        holds="none",
-        proposed="stands",
-        severity="stop",
-        facts=facts,
-        of_hand=False,
-    )
-
-
-def resume(out: Out) -> str | None:
-    """A hand was open when the power went, and the house wants a person to let it go on (I-32). ``None``: nobody asked.
-
-    Where the hand is held already, whoever rules on that has looked.
-    """
-    state, house = out.state, out.setup
-    if not house.profile.confirm_resume or house.test or state.play is None or state.held is not None:
-        return None
-    if any(i.hand == state.play.id for i in state.incidents.values()):
-        return None
-    facts = {"hand": state.play.id}
-    holds, others = "hand", ("void",)
-    return open_one(
-        out, "I-32", "ledger_fault", "resume", holds=holds, proposed="play_on", alternatives=others, facts=facts
-    )
-
-
 def close(out: Out, name: str, outcome: str, basis: Any = "derived", refers: Sequence[dict[str, str]] = ()) -> None:
     """Emit ``incident.closed``. ``refers``: the events of its effect, by type and hand; the ledger knows their ids."""
     incident = out.state.silent.get(name) or out.state.incidents[name]
@@ -386,10 +331,3 @@ def close(out: Out, name: str, outcome: str, basis: Any = "derived", refers: Seq
         out.hand("incident.closed", data, basis)
     else:
         out.emit("play", "incident.closed", name, data | {"basis": basis})
-
-
-def device_back(out: Out, device: str) -> None:
-    """The device answered again: its incident closes by itself."""
-    for incident in list(out.state.incidents.values()):
-        if incident.kind == "device_lost" and incident.facts["device"] == device:
-            close(out, incident.id, "resumed")

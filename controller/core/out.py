@@ -31,9 +31,13 @@ class Out:
         self.wall = 0
         self._began: dict[str, int] = {}
         self._held: dict[str, int] = {}
+        self._first = (0, 0)
+        """Monotonic and wall time of the first input of this run."""
 
     def begin(self, at: int, wall: int) -> None:
         """A new input: monotonic and wall time in ns."""
+        if not self.wall:
+            self._first = at, wall
         self.at, self.wall, self.records = at, wall, []
 
     def day(self) -> str:
@@ -77,6 +81,14 @@ class Out:
         """How long it waited, by the monotonic clock; ``None`` for one that was opened before a restart."""
         since = self._held.pop(incident, None)
         return None if since is None else (self.at - since) // 1_000_000
+
+    def asked_at(self, incident: str, since: int) -> int:
+        """Since when an incident waits, in monotonic ns. ``since``: when it was opened by the clock on the wall.
+
+        That is all there is of one that was opened before a restart; a clock that says it comes yet is not believed.
+        """
+        at, wall = self._first
+        return self._held.get(incident, at - max(0, wall - since))
 
     def start_hand(self, hand: str, day: str, data: Data, secret: Data) -> Hand:
         """Emit ``hand.started``. Returns the hand that it made."""

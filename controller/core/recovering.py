@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.core import incidents
+from controller.core import troubles
 from controller.core.inputs import Notice
 from controller.core.out import Out
 from controller.core.records import Record
@@ -78,7 +78,7 @@ def begun(out: Out, notice: Notice) -> Recovery | None:
     timing = out.setup.timing
     readers = frozenset(device for device, _ in places)
     settle = (timing.in_flight_ms + timing.debounce_ms + timing.merge_ms) * MS
-    return Recovery(notice, incidents.resume(out), out.at + LONGEST_MS * MS, places, settle, readers)
+    return Recovery(notice, troubles.resume(out), out.at + LONGEST_MS * MS, places, settle, readers)
 
 
 def _places(setup: Setup) -> dict[tuple[str, str], str]:

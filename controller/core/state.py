@@ -13,6 +13,7 @@ from controller.core.floor.state import Floor
 from controller.core.rules.ultimate.state import BoxTable, Coup
 from controller.core.setup import Limits
 
+Severity = Literal["low", "high", "stop"]
 Phase = Literal["deal", "bet", "board", "showdown", "award"]
 STREETS = ("preflop", "flop", "turn", "river")
 BOARD_SIZE = {"preflop": 0, "flop": 3, "turn": 4, "river": 5}
@@ -50,6 +51,16 @@ class Incident:
     facts: dict[str, Any] = field(default_factory=dict)
     silent: bool = False
     """Only surveillance is told of it (I-29); the table learns at most that somebody was called to a seat."""
+    severity: Severity = "high"
+    since: int = 0
+    """When it was opened, by the clock on the wall, in ns since 1970."""
+    due_ms: int | None = None
+    """How long a ruling may take before it is more severe; ``None``: as long as it likes."""
+
+    @property
+    def escalated(self) -> int:
+        """How many times it has been overdue."""
+        return int(self.facts.get("escalated", 0))
 
     @property
     def asks(self) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controller.core import guard, incidents
+from controller.core import guard, troubles
 from controller.core.facts import Evidence, TrayCounted
 from controller.core.inputs import Notice
 from controller.core.out import Out, cite
@@ -38,12 +38,12 @@ def device(
             data |= {"model": reading.model, "serial": reading.serial, "firmware": reading.firmware}
             data |= {"path": reading.path, "attempt": reading.attempt}
             out.emit("ops", "device.up", reading.device, data)
-            incidents.device_back(out, reading.device)
+            troubles.device_back(out, reading.device)
         case DeviceLost():
             data |= {"cause": reading.cause, "path": reading.path, "attempt": reading.attempt}
             out.emit("ops", "device.lost", reading.device, data)
             if info is not None and out.setup.needs(info):
-                incidents.device_lost(out, reading.device, reading.cause)
+                troubles.device_lost(out, reading.device, reading.cause)
         case DeviceFault():
             data |= {"cause": reading.fault, "detail": reading.detail, "counts": dict(reading.counts)}
             out.emit("ops", "device.fault", reading.device, data)
@@ -91,15 +91,15 @@ def notice(out: Out, what: Notice) -> None:
         return
     if what.kind == "reading.unrecorded":
         device(out, DeviceFault(str(what.data["device"]), 0, "unrecorded", str(what.data["kind"])))
-        incidents.ledger_fault(out, dict(what.data), "reading_unrecorded")
+        troubles.ledger_fault(out, dict(what.data), "reading_unrecorded")
         return
     if what.kind == "ledger.fault":
-        incidents.ledger_fault(out, dict(what.data))
+        troubles.ledger_fault(out, dict(what.data))
         return
     if what.kind not in OPS:
         raise ValueError(f"no such notice: {what.kind!r}; use one of {', '.join(OPS)} or a queue's or ledger's fault")
     data = dict(what.data)
-    if what.kind == "recovery.completed" and data.get("cause") != "suspended" and (asked := incidents.resume(out)):
+    if what.kind == "recovery.completed" and data.get("cause") != "suspended" and (asked := troubles.resume(out)):
         data["incident"] = asked
     if what.kind in ("daemon.started", "daemon.stopped") and out.state.play is not None:
         data["open_hand"] = out.state.play.id

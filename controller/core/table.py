@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from controller.core import guard, recovering, system
+from controller.core import guard, overdue, recovering, system
 from controller.core.cash import amends, meters
 from controller.core.conflict import conflict
 from controller.core.facts import Fact
@@ -104,6 +104,7 @@ class Table:
             self._floods.deadline(),
             self._chips.deadline(),
             meters.deadline(self.session.out),
+            overdue.deadline(self.session.out),
             self.recovery.due if self.recovery is not None else None,
         )
         return min((at for at in due if at is not None), default=None)
@@ -171,6 +172,7 @@ class Table:
         for odd in self._chips.tick(at, self.session.state):
             self._odd(odd)
         meters.pass_time(self.session.out)
+        overdue.pass_time(self.session.out)
 
     def _odd(self, odd: Odd) -> None:
         """Chips that are no matter of the game: of no registry, on the list, or of nobody."""
@@ -278,6 +280,7 @@ class Table:
             "staff": dict(sorted(state.staff.items())),
             "incidents": [
                 {"incident": i.id, "code": i.code, "kind": i.kind, "holds": i.holds, "proposed": i.proposed}
+                | {"severity": i.severity, "escalated": i.escalated}
                 for i in state.incidents.values()
             ],
             "devices": self._devices(),

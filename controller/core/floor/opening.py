@@ -103,7 +103,9 @@ def _carried(out: Out) -> Data:
                 "proposed": {"ruling": i.proposed},
                 "alternatives": list(i.alternatives),
                 "who_may_rule": list(i.who_may_rule),
+                "severity": i.severity,
             }
+            | ({} if i.due_ms is None else {"due_ms": i.due_ms, "at": meters.utc(i.since)})
             for i in state.incidents.values()
         ],
         "devices": [

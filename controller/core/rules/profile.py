@@ -106,6 +106,8 @@ class Profile:
     may_rule: tuple[str, ...] = ("chief_inspector", "manager")
     confirm_resume: bool = False
     """Whether a person has to confirm that a hand goes on after a power cut (I-32). In test mode nobody is asked."""
+    ruling_due_ms: int | None = 300_000
+    """How long a ruling may take before its incident is more severe (incidents.md: *house*). ``None``: for ever."""
     approvals: tuple[Approval, ...] = ()
     ultimate: Ultimate | None = None
     """What an Ultimate table needs beside; ``None`` at a poker table."""
