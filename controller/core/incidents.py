@@ -331,3 +331,9 @@ def close(out: Out, name: str, outcome: str, basis: Any = "derived", refers: Seq
         out.hand("incident.closed", data, basis)
     else:
         out.emit("play", "incident.closed", name, data | {"basis": basis})
+
+
+def close_all(out: Out, hand: str, outcome: str) -> None:
+    """A hand was given up, and with it all that had to be ruled in it: each refers to the event that says so."""
+    for name in [one.id for one in out.state.incidents.values() if one.hand == hand]:
+        close(out, name, outcome, "attested", refers=[{"type": "hand.voided", "hand": hand}])

@@ -1,8 +1,8 @@
 """Incidents that nobody rules on in time: they grow more severe, one step for each time that passes (events.md 5.4).
 
 How long a person may take is the house's to say (``ruling_due_ms`` of the profile). Nothing happens to the hand: what
-is held stays held. While the daemon runs the monotonic clock counts; how long an incident had waited before a restart only
-the clock on the wall can tell, and what that says at the first input is believed.
+is held stays held. While the daemon runs the monotonic clock counts; how long an incident had waited before a restart
+only the clock on the wall can tell, and what that says at the first input is believed.
 """
 
 from typing import Any

@@ -147,8 +147,6 @@ def _effects(hand: Hand | None, ruling: str) -> dict[str, Any]:
 
 def _give_up(out: Out, hand: Hand, incident: Incident, ruling: str, by: dict[str, str]) -> None:
     """Void the hand, all stakes back; after ``redeal`` the next hand is its exact replay (CM-11)."""
-    for other in [i for i in out.state.incidents.values() if i.hand == hand.id]:
-        incidents.close(out, other.id, "redealt" if ruling == "redeal" else "voided", "attested")
     showdown.void(out, hand, incident.kind, incident.id, [by])
     system.doubts(out, hand)
     if ruling == "redeal":
@@ -156,6 +154,7 @@ def _give_up(out: Out, hand: Hand, incident: Incident, ruling: str, by: dict[str
         data: dict[str, Any] = {"old": hand.id, "new": f"{stem}-{int(number) + 1:04d}", "kept": ["button", "blinds"]}
         data |= {"seats": list(hand.order), "incident": incident.id, "rules": out.rules("misdeal"), "basis": "attested"}
         out.emit("play", "hand.redealt", hand.id, data)
+    incidents.close_all(out, hand.id, "redealt" if ruling == "redeal" else "voided")
 
 
 def _shown_as_read(out: Out, hand: Hand, seat: int) -> None:

@@ -15,6 +15,7 @@ from backoffice.store import Pin
 from backoffice.sums import sums_of
 from controller.contract.envelope import event_id
 from controller.contract.topics import Source
+from controller.core.facts import Called
 from controller.core.records import Record
 from controller.core.session import Session
 from controller.ledger.errors import LedgerError, NotWritable
@@ -223,6 +224,21 @@ def test_what_a_correction_refers_to_gets_its_id_from_the_ledger(desk: Desk) -> 
     assert at["hand.final"]["data"]["refers"] == at["hand.corrected"]["id"]
     closed = [event for event in events if event["type"] == "incident.closed"]
     assert [event["data"]["refers"] for event in closed] == [[at["hand.corrected"]["id"]]]
+
+
+@pytest.mark.parametrize("ruling", ["void", "redeal"])
+def test_what_ends_with_a_hand_that_is_given_up_refers_to_that(desk: Desk, ruling: str) -> None:
+    felt = Felt().open([5000, 5000]).deal()
+    felt.do(Called("misdeal"))
+    felt.do(Called("void"))
+    felt.say("rule", incident="I-2", ruling=ruling)
+    with desk.open() as ledger:
+        events = written(ledger, felt.records)
+    (voided,) = (event for event in events if event["type"] == "hand.voided")
+    closed = [event["data"] for event in events if event["type"] == "incident.closed"]
+    assert [one["code"] for one in closed] == ["I-2", "I-37"]
+    assert [one["refers"] for one in closed] == [[voided["id"]]] * 2
+    assert {one["outcome"] for one in closed} == {"voided" if ruling == "void" else "redealt"}
 
 
 def test_a_hand_in_an_archived_file_is_adjusted_and_a_hand_that_never_was_is_not(desk: Desk) -> None:

@@ -324,6 +324,8 @@ def test_lt_a5_after_a_play_a_person_rules(reading: str) -> None:
     assert boxes[2].folded == (0 if kept else None)
     assert boxes[3].stake("play") == 2000
     returned = felt.all("hand.voided")[0]["returned"]
+    closed = felt.all("incident.closed")[-1]
+    assert (closed["outcome"], closed["refers"][0]["type"]) == ("redealt", "hand.voided")
     assert returned == ([] if kept else [{"box": 1, "spot": "play", "amount": 3000}])
     felt.deal()
     assert felt.coup.in_deal == ((1, 3) if kept else (1, 2, 3))

@@ -75,6 +75,7 @@ def redeal(out: Out, coup: Coup, incident: str | None, by: list[Data]) -> None:
     if incident is not None:
         data["incident"] = incident
     out.emit("play", "hand.redealt", coup.id, data, day=coup.day)
+    incidents.close_all(out, coup.id, "redealt")
 
 
 def void(out: Out, coup: Coup, cause: str, incident: str | None, by: list[Data]) -> None:
@@ -86,11 +87,10 @@ def void(out: Out, coup: Coup, cause: str, incident: str | None, by: list[Data])
         if amount
     ]
     _void(out, coup, cause, incident, back, by)
+    incidents.close_all(out, coup.id, "voided")
 
 
 def _void(out: Out, coup: Coup, cause: str, incident: str | None, back: list[Data], by: list[Data]) -> None:
-    for other in [i for i in out.state.incidents.values() if i.hand == coup.id]:
-        incidents.close(out, other.id, "redealt" if cause == "misdeal" else "voided", "attested")
     data: Data = {"cause": cause, "incident": incident, "returned": back, "rake": 0, "house_net": 0, "by": by}
     if incident is None:
         del data["incident"]
