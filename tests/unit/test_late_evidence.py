@@ -102,6 +102,80 @@ def test_folds_that_one_inventory_shows_are_told_in_turn(holes: dict[int, str]) 
     assert table.troubles() == []
 
 
+@pytest.mark.parametrize("late_ms", [100, 400, 900, 1900])
+def test_a_fold_that_the_muck_shows_late_still_comes_before_the_next(late_ms: int) -> None:
+    """Its cards left the seat first; those that came later lie on them and are read."""
+    table = _started()
+    table.put([table.card["7c"], table.card["2d"]], "in the muck, under others")
+    table.run(300)
+    muck(table, ("As", "Ah"))
+    table.run(late_ms)
+    muck(table, ("7c", "2d"))
+    table.run(2500)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(3, "fold"), (1, "fold")]
+    assert table.troubles() == []
+
+
+def test_a_fold_while_the_player_to_act_looks_at_his_cards_is_out_of_turn_and_told_before_his_chips() -> None:
+    table = _started()
+    held = table.places.pop("seat:3")
+    table.run(300)
+    muck(table, ("As", "Ah"))
+    table.run(1000)
+    table.bet(3, 1000, wait=1000)
+    assert table.actions() == []
+    table.run(2 * FUSE_MS)
+    table.put(held, "seat:3")
+    table.run(1000)
+    assert [(seat, kind) for seat, kind, _ in table.actions()] == [(1, "fold"), (3, "call")]
+    assert [(b["what"], b["seat"]) for b in table.all("breach.noted")] == [("out_of_turn", 1)]
+
+
+def _seated() -> Rfid:
+    """HAND has not been pressed yet, and a chip of seat 2 is not read."""
+    table = Rfid()
+    table.open(hand=False)
+    table.put(table.chips("stack:2", 500), "deep in the stack")
+    table.run(12_000)
+    return table
+
+
+@pytest.mark.parametrize("late_ms", [0, 200, FUSE_MS - 600])
+def test_a_chip_that_is_read_just_after_hand_is_no_difference(late_ms: int) -> None:
+    table = _seated()
+    table.key("HAND")
+    table.run(late_ms)
+    table.put(table.places["deep in the stack"], "stack:2")
+    table.run(2 * FUSE_MS)
+    assert [line["stack"] for line in table.all("attestation.recorded")[0]["stacks"]] == [10_000] * 3
+    assert table.troubles() == []
+
+
+@pytest.mark.parametrize("arriving", [False, True])
+def test_a_chip_that_is_never_read_is_a_difference_whatever_else_arrives(arriving: bool) -> None:
+    table = _seated()
+    if arriving:
+        table.put(table.chips("stack:2", 500), "not read for a moment")
+        table.run(12_000)
+        table.put(table.places["not read for a moment"], "stack:2")
+        table.run(260)
+    table.key("HAND")
+    table.run(2 * FUSE_MS)
+    assert table.all("attestation.recorded") == []
+    assert [(b["what"], b["seat"]) for b in table.all("breach.noted")] == [("stack_differs", 2)]
+
+
+def test_a_blind_does_not_overtake_a_hand_that_waits() -> None:
+    table = _seated()
+    table.put(table.chips("stack:1", 500), "bet:1")
+    table.run(FUSE_MS // 2)
+    table.key("HAND")
+    table.run(2 * FUSE_MS)
+    told = [r.type for r in table.records if r.type in ("breach.noted", "hand.started", "blind.posted")]
+    assert told[0] == "breach.noted"
+    assert table.all("breach.noted")[0]["what"] == "stack_differs"
+
+
 def test_a_fold_that_is_seen_with_the_last_card_of_the_deal_is_told_after_it() -> None:
     table = Rfid()
     table.open()

@@ -113,14 +113,15 @@ class Rfid:
         self.put([self.card[card]], place)
         self.run(wait)
 
-    def open(self, stack: tuple[int, ...] = (5000, 1000, 1000, 1000, 500, 500, 500, 500)) -> None:
+    def open(self, stack: tuple[int, ...] = (5000, 1000, 1000, 1000, 500, 500, 500, 500), *, hand: bool = True) -> None:
         self.say("open", button=SEATS)
         for seat in range(1, SEATS + 1):
             self.put([self.spare[str(value)].pop() for value in stack], f"stack:{seat}")
             self.say("seat", seat=seat, stack=sum(stack))
         self.feed(HandSeed(bytes(32)))
         self.run(4000)
-        self.key("HAND")
+        if hand:
+            self.key("HAND")
 
     def deal(self, holes: dict[int, str]) -> None:
         for turn in (0, 1):

@@ -1,9 +1,9 @@
-"""The end of a hand at a table with antennas: cards collected, chips pushed. And the tray, whenever it has changed."""
+"""Between two hands at a table with antennas: cards collected, chips pushed, stacks counted. And the tray."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from controller.core.facts import CountsDiffer, Evidence, Fact, Finished, TrayCounted
+from controller.core.facts import CountsDiffer, Evidence, Fact, Finished, HandAttested, TrayCounted
 from controller.core.sensing.cards import CARD_PLACES, is_card
 from controller.core.sensing.counting import after_award, tray_count, value
 from controller.core.sensing.whereabouts import MS, Move, Whereabouts
@@ -20,7 +20,7 @@ class Attempt:
 
 
 class Closing:
-    """Not restored after a crash: DONE is pressed again, and empty places are seen anew."""
+    """Not restored after a crash: DONE or HAND is pressed again, and empty places are seen anew."""
 
     def __init__(self, setup: Setup, where: Whereabouts, newest: Mapping[str, Evidence]) -> None:
         self._setup = setup
@@ -28,8 +28,35 @@ class Closing:
         self._where = where
         self._newest = newest
         self._card_places = {p for p in setup.watched_by_readers.values() if p.startswith(CARD_PLACES)}
+        self._stacks = {seat: f"stack:{seat}" for seat in range(1, setup.seats + 1)}
         self._finish: Attempt | None = None
         self._clear_since: int | None = None
+        self._hand: tuple[int, HandAttested] | None = None
+        self._hand_due = 0
+
+    def attest(self, fact: HandAttested, at: int, state: State) -> list[Fact]:
+        """HAND was pressed: it counts the stacks, and waits a moment where they are not as booked."""
+        self._hand = (self._hand[0] if self._hand is not None else at), fact
+        return self.attested(at, state)
+
+    def attested(self, at: int, state: State, *, due: bool = False) -> list[Fact]:
+        """A HAND that has waited for the stacks; ``due``: it waits no longer.
+
+        A chip deep in a stack may be read only now: it is no difference, and hides none that stays.
+        """
+        if self._hand is None:
+            return []
+        since, fact = self._hand
+        seen = self.stacks()
+        if not due and state.hand is None:
+            arriving = any(self._where.unsettled(place) for place in self._stacks.values())
+            differ = any(seat in state.seats and state.seats[seat].stack != stack for seat, stack in seen)
+            patience = self._timing.fuse_ms + arriving * self._timing.debounce_ms
+            self._hand_due = since + patience * MS
+            if (arriving or differ) and at < self._hand_due:
+                return []
+        self._hand = None
+        return [replace(fact, stacks=seen)]
 
     def finish(self, fact: Finished, at: int) -> None:
         """DONE was pressed."""
@@ -37,10 +64,9 @@ class Closing:
 
     def stacks(self) -> tuple[tuple[int, int], ...]:
         """The counted stacks of the seats whose antenna has been read, and on which nothing is just arriving."""
-        places = {seat: f"stack:{seat}" for seat in range(1, self._setup.seats + 1)}
         return tuple(
             (seat, value(self._setup.chipset, self._where.at(place)))
-            for seat, place in places.items()
+            for seat, place in self._stacks.items()
             if place in self._where.seen_places and not self._where.unsettled(place)
         )
 
@@ -63,9 +89,12 @@ class Closing:
 
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
+        waits = [] if self._hand is None else [self._hand_due]
         if self._finish is not None:
-            return self._finish.since + self._timing.payout_ms * MS
-        return None if self._clear_since is None else self._clear_since + self._timing.clear_ms * MS
+            waits.append(self._finish.since + self._timing.payout_ms * MS)
+        elif self._clear_since is not None:
+            waits.append(self._clear_since + self._timing.clear_ms * MS)
+        return min(waits, default=None)
 
     def _collected(self) -> bool:
         return self._card_places <= self._where.seen_places and not any(

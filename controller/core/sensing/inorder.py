@@ -39,9 +39,40 @@ def sort(
         keyed = min((since + late for since, fact in held if not _is_fold(fact)), default=None)
         return now, held, at if held and now else keyed
     told = [one for one in told if _stands(one[1], hand, where)]
+    if hand is not None and hand.phase == "bet":
+        return _folds_in_turn(told, at, late, hand, where)
     if hand is None or hand.phase != "board":
         return told, [], None
     return _before_the_board(told, at, late, burned=hand.burned or not burns)
+
+
+def _folds_in_turn(
+    told: list[Told], at: int, late: int, hand: Hand, where: Whereabouts
+) -> tuple[list[Told], list[Told], int | None]:
+    """Cards that lie on others in the muck are read first: a fold may seem to come before that of the seat to act.
+
+    So it waits while the cards of a seat before it are on their way, and with it all that came later. Folds that can be
+    told together are told in turn: which of them was first nobody can say.
+    """
+    folds = sorted((one for one in told if _is_fold(one[1])), key=lambda one: _turn_of(one, hand))
+    folding = {fact.seat for _, fact in folds if isinstance(fact, Declared)}
+    leaving = [seat for seat in hand.live if seat not in folding and _lifted(hand, seat, where)]
+    first = min((turn(hand, seat) for seat in leaving), default=len(hand.order))
+    waits = [one for one in folds if _turn_of(one, hand) > first and at - one[0] < late]
+    now = iter([one for one in folds if one not in waits])
+    until = min((since + late for since, _ in waits), default=None)
+    return [next(now) if _is_fold(one[1]) else one for one in told if one not in waits], waits, until
+
+
+def _lifted(hand: Hand, seat: int, where: Whereabouts) -> bool:
+    """Whether a card of a seat is not before it, or no longer read there."""
+    place = f"seat:{seat}"
+    return where.leaves(place) or len(where.at(place)) < len(hand.own(seat))
+
+
+def _turn_of(told: Told, hand: Hand) -> int:
+    seat = told[1].seat if isinstance(told[1], Declared) else None
+    return 0 if seat is None else turn(hand, seat)
 
 
 def _before_the_board(

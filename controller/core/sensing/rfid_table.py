@@ -4,8 +4,6 @@ One source decides each act: chips decide stakes, cards decide dealing and foldi
 A keyed amount is only spoken: it waits for the chips and goes with them.
 """
 
-from dataclasses import replace
-
 from controller.core.facts import (
     Declared,
     Evidence,
@@ -99,7 +97,7 @@ class RfidTable:
         source = Evidence(reading.device, reading.reading)
         match reading:
             case KeyPressed(device=device, key=key):
-                return self._key_facts(self._keypad(device).pressed(key, at, source), at) + self._told(at, state)
+                return self._key_facts(self._keypad(device).pressed(key, at, source), at, state) + self._told(at, state)
             case KeyReleased(device=device, key=key):
                 self._keypad(device).released(key)
             case CardSeen() if self.shoe is not None:
@@ -124,14 +122,14 @@ class RfidTable:
             self._keys[device] = Keys(self._setup.chipset.unit, self._setup.seats, self._timing)
         return self._keys[device]
 
-    def _key_facts(self, facts: list[Fact], at: int) -> list[Fact]:
+    def _key_facts(self, facts: list[Fact], at: int, state: State) -> list[Fact]:
         """Amounts are spoken and wait for chips; HAND and DONE carry the stacks that the antennas see."""
         out: list[Fact] = []
         for fact in facts:
             if isinstance(fact, Declared) and fact.kind in SPOKEN:
                 self._spoken.say(at, fact)
             elif isinstance(fact, HandAttested):
-                out.append(replace(fact, stacks=self._closing.stacks()))
+                out += self._closing.attest(fact, at, state)
             elif isinstance(fact, Finished):
                 self._closing.finish(fact, at)
             elif isinstance(fact, Shown):
@@ -180,11 +178,12 @@ class RfidTable:
         """Let time pass up to ``at`` (monotonic ns)."""
         facts: list[Fact] = []
         for keys in self._keys.values():
-            facts += self._key_facts(keys.tick(at), at)
+            facts += self._key_facts(keys.tick(at), at, state)
         self._bets.follow(state, at)
         self._cards.follow(state)
         for move in self._where.tick(at):
             self._moved(move, at, state)
+        facts += self._closing.attested(at, state)
         facts += self._out_of_pot.tick(at, state)
         facts += self._change.tick(at, state)
         facts += self._told(at, state)
@@ -246,6 +245,8 @@ class RfidTable:
         waiting = min([*moving, *(since for since in (cards, shows) if since is not None)], default=None)
         facts: list[Fact] = []
         later, held, until = inorder.sort(self._later, at, state, self._late, self._where, burns=self._burns)
+        if state.hand is not None and state.hand.phase == "bet":  # what comes after a fold that waits, waits with it
+            waiting = min([*(since for since, _ in held), *([] if waiting is None else [waiting])], default=None)
         later, held, until = self._newcomers.in_turn(later, held, until, at, state.hand)
         facts += self._before_cards(ready, at, state)
         if not self._card_places <= self._where.seen_places:
@@ -262,7 +263,7 @@ class RfidTable:
                 break
             if seat and since == bets.since(seat) and (bets.began(seat) or not later or later[0][0] > since):
                 ready.remove(seat)
-                facts += self._stake(seat, state)
+                facts += self._stake(seat, at, state)
             else:
                 facts.append(later.pop(0)[1])
         soon = at if changing is None else at + AGAIN
@@ -323,15 +324,16 @@ class RfidTable:
         """The seats whose cards lie face up, and may be read."""
         return self._turning.places(state.hand)
 
-    def _stake(self, seat: int, state: State) -> list[Fact]:
-        """The chips before a seat are at rest: a stake, if they are something new."""
+    def _stake(self, seat: int, at: int, state: State) -> list[Fact]:
+        """The chips before a seat are at rest: a stake, if they are something new. A HAND before it waits no more."""
         began = self._bets.began(seat)
         new = self._bets.settled(seat, state, lambda total: total < self._spoken.to(seat, began, state))
         if new is None:
             return []
         spoken = self._spoken.take(seat, began, state)
         evidence = (self._newest[f"bet:{seat}"], *(spoken.evidence if spoken is not None else ()))
-        return [StakePlaced(seat, new.total, new.movements, new.chips, spoken, evidence=evidence)]
+        stake = StakePlaced(seat, new.total, new.movements, new.chips, spoken, evidence=evidence)
+        return [*self._closing.attested(at, state, due=True), stake]
 
     def _lapse(self, at: int) -> list[Fact]:
         old = self._spoken.lapsed(at, self._early)

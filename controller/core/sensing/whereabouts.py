@@ -187,6 +187,11 @@ class Whereabouts:
         lying = self._resting.get(place, set())
         return frozenset(name for name in self._missed & lying if self.tags[name].misses >= STRIKES)
 
+    def leaves(self, place: str) -> bool:
+        """Whether a tag that rests at a place was not read there last, or is just arriving elsewhere."""
+        lying = self._resting.get(place, ())
+        return any(name in self._missed or self.tags[name].coming is not None for name in lying)
+
     def places(self) -> Mapping[str, int]:
         """How many tags rest at each place."""
         return {place: len(names) for place, names in self._resting.items() if names}
