@@ -22,6 +22,8 @@ from drivers.supervisor import Supervisor
 
 UNSENT_S = 60.0
 """Something that has been unsent for so long is told as a trouble."""
+ANOTHER = "another process publishes as this table: stop it, or give it a name of its own"
+DEAF = "the broker does not let this table listen, no replay is served: let it read its cmd topics and its state"
 BAD = ("crc", "resync", "dropped", "timeouts")
 
 _log = structlog.get_logger()
@@ -95,6 +97,7 @@ class Health:
         """``ok``, each check with what is wrong (empty: nothing), and the numbers."""
         seen, fill = self.seen, self._fill.last
         checked = self._check.state
+        counts = self._pump.counters if self._pump else None
         down = [name for name, supervisor in self._supervisors.items() if not supervisor.up()]
         checks = {
             "threads": f"no progress: {', '.join(seen.stuck)}" if seen.stuck else "",
@@ -103,7 +106,8 @@ class Health:
             "outbox": f"unsent for {seen.oldest_s:.0f} s" if self._pump and seen.oldest_s > UNSENT_S else "",
             "ledger": self._ledger_trouble(),
             "incidents": f"{seen.incidents} open" if seen.incidents else "",
-            "name": "another process publishes as this table" if self._pump and self._pump.counters.conflicts else "",
+            "name": ANOTHER if counts and counts.others.there(time.monotonic()) else "",
+            "requests": f"{DEAF} ({counts.deaf})" if counts and counts.deaf else "",
         }
         return {
             "ok": not any(checks.values()),
@@ -155,6 +159,9 @@ class Health:
             counter("feltd_events_withheld_total", "Events that the broker refused.", counts.withheld),
             counter("feltd_replays_total", "Replays that were served.", counts.replays),
             counter("feltd_requests_refused_total", "Requests that were not served.", counts.requests_refused),
+            counter("feltd_listens_refused_total", "Times the broker did not let us listen.", counts.unheard),
+            gauge("feltd_broker_deaf", "1 while the broker does not let us listen.", bool(counts.deaf)),
+            gauge("feltd_name_shared", "1 while another speaks under our name.", counts.others.there(time.monotonic())),
             counter("feltd_name_conflicts_total", "Times another was seen under our name.", counts.conflicts),
             histogram(
                 "feltd_ack_seconds",

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from controller.delivery.others import Others
+
 BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Upper bounds of the buckets of the broker's answer times, in seconds."""
 
@@ -10,7 +12,8 @@ BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 class Counters:
     """Since the process began.
 
-    ``conflicts``: somebody else was seen under our name. ``unheard``: the broker did not let us listen.
+    ``conflicts``: somebody else was seen under our name; ``others``: whether he still is there. ``unheard``: the broker
+    did not let us listen; ``deaf``: why, on the present connection; empty where it does.
     """
 
     connections: int = 0
@@ -20,9 +23,21 @@ class Counters:
     replays: int = 0
     requests_refused: int = 0
     conflicts: int = 0
+    others: Others = field(default_factory=Others)
     unheard: int = 0
+    deaf: str = ""
     ack_buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     ack_sum_s: float = 0.0
+
+    def connected(self) -> None:
+        """A new connection: whether we may listen on it is not known yet."""
+        self.connections += 1
+        self.deaf = ""
+
+    def refused_to_listen(self, cause: str) -> None:
+        """The broker does not let us listen."""
+        self.unheard += 1
+        self.deaf = cause
 
     def acknowledged(self, seconds: float) -> None:
         """The broker took a row after so long."""

@@ -117,7 +117,7 @@ class Pump:
         if isinstance(outcome, Asked):
             self._serving.offer(outcome)
         elif isinstance(outcome, Unheard):
-            self.counters.unheard += 1
+            self.counters.refused_to_listen(outcome.cause)
             _log.error("the broker does not let us listen: nobody is served, no other seen", cause=outcome.cause)
         else:
             self._outcomes.append(outcome)
@@ -181,7 +181,7 @@ class Pump:
         session = outbox.next_session()
         will = Message(self._topics.state, state_body("lost", session, outbox.ledger), retain=True)
         self._publisher.connect(session, will, self._sink)
-        self.counters.connections += 1
+        self.counters.connected()
         flight = Flight(session)
         try:
             if self._serving.listens_to:

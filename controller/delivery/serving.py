@@ -153,6 +153,12 @@ class Serving:
             strange = not past and (asked.kept or number != session)
         else:
             strange = (self.has_spoken or comes) and not replay.is_ours(self._path, str(other)[:64])
+        who, now = str(other)[:64], time.monotonic()
+        number = number if isinstance(number, int) else None
+        if not comes:
+            self._counters.others.went(who, number, now)
+        elif strange:
+            self._counters.others.came(who, number, now)
         if strange:
             self._counters.conflicts += 1
             _log.error("another process publishes as this table: stop it, or give it a name of its own", ledger=other)

@@ -1,0 +1,103 @@
+"""What ``feltd health`` and the numbers say of the broker: who else speaks under our name, and whether we may listen."""
+
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+
+from controller.contract.state import state_body
+from controller.delivery import others
+from controller.delivery.mqtt import MqttPublisher
+from controller.delivery.publisher import Unheard
+from controller.health import Health
+from controller.inbox import Inbox
+from controller.ledger.files import Retention
+from controller.ledgercare import BackgroundCheck, FillWatch
+from simulators.broker import MosquittoBroker, mosquitto_program
+from tests.delivering import TOPICS, Rig, make_rig, unsent
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.wires,
+    pytest.mark.skipif(mosquitto_program() is None, reason="mosquitto is not installed"),
+]
+GRANTS = {"pit": frozenset({"play"})}
+"""A table listens only where somebody may ask."""
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[MosquittoBroker]:
+    with MosquittoBroker(tmp_path) as made:
+        yield made
+
+
+def looks(r: Rig) -> Health:
+    fill = FillWatch(r.desk.path, Retention(), was_full=False)
+    return Health(r.desk.path, Inbox(), {}, r.pump, fill, BackgroundCheck(r.desk.path, (), lambda _: None))
+
+
+def bad(health: Health) -> dict[str, str]:
+    """The checks that name a trouble."""
+    return {name: what for name, what in health.report()["checks"].items() if what}
+
+
+@pytest.mark.parametrize("end", ["in order", "killed"])
+def test_another_who_has_gone_is_no_trouble_any_more(
+    broker: MosquittoBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """A last word of his own, or the one that the broker says for him."""
+    monkeypatch.setattr(others, "GONE_S", 0.3)
+    with make_rig(tmp_path / "table", broker.port, grants=GRANTS) as ours:
+        ours.pump.start()
+        wait_until(lambda: unsent(ours) == 0)
+        health, seen = looks(ours), ours.pump.counters.others
+        assert "name" not in bad(health)
+        other = Client(CallbackAPIVersion.VERSION2, client_id="another")
+        other.will_set(TOPICS.state, state_body("lost", 7, "e" * 8), qos=1, retain=True)
+        other.connect("127.0.0.1", broker.port)
+        other.loop_start()
+        other.publish(TOPICS.state, state_body("ready", 7, "e" * 8), qos=1, retain=True)
+        wait_until(lambda: seen.there(time.monotonic()), what="the other being seen")
+        assert "stop it" in bad(health)["name"]
+        assert "feltd_name_shared 1" in health.metrics()
+        ours.pump.counters.others.went("e" * 8, 6, time.monotonic())
+        assert "name" in bad(health), "he is there still"
+        if end == "killed":
+            other.socket().shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+            other.loop_stop()
+        else:
+            other.publish(TOPICS.state, state_body("disconnected", 7, "e" * 8), qos=1, retain=True).wait_for_publish(10)
+            other.disconnect()
+            other.loop_stop()
+        wait_until(lambda: "name" not in bad(health), what="the all-clear")
+        assert "feltd_name_shared 0" in health.metrics()
+
+
+def test_a_table_that_may_not_listen_says_so_until_it_may(
+    broker: MosquittoBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed: list[bool] = []
+    listen = MqttPublisher.listen
+
+    def refused(self: MqttPublisher, topics: Sequence[str]) -> None:
+        listen(self, topics)
+        if not allowed:
+            ours.pump._sink(Unheard(1, "not_authorized"))
+
+    monkeypatch.setattr(MqttPublisher, "listen", refused)
+    with make_rig(tmp_path / "table", broker.port, grants=GRANTS) as ours:
+        health = looks(ours)
+        ours.pump.start()
+        wait_until(lambda: "requests" in bad(health), what="the trouble")
+        assert "not_authorized" in bad(health)["requests"]
+        assert "feltd_listens_refused_total 1" in health.metrics()
+        assert "feltd_broker_deaf 1" in health.metrics()
+        allowed.append(True)
+        ours.mqtt._client.socket().shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+        wait_until(lambda: ours.pump.counters.connections > 1 and ours.pump.connected)
+        assert "requests" not in bad(health)
+        assert "feltd_broker_deaf 0" in health.metrics()
