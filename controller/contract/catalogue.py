@@ -124,7 +124,8 @@ TABLE: dict[str, dict[str, Schema]] = {
         "new": ANY,
         "reason": TEXT,
         "by": PERSON,
-        "approval?": ANY,
+        # Of a new configuration: the two persons that it needs.
+        "approval?": obj({"of": KEY, "by": many(obj({"staff": TEXT, "role?": ROLE}))}),
         "from_hand?": known(KEY),
         "lapses?": RULES,
         "at?": TIME,

@@ -98,7 +98,8 @@ def _ledger_filling(state: State, record: Record) -> None:
 
 
 def _settings_changed(state: State, record: Record) -> None:
-    state.limits = limits_of(record.data["new"])
+    if "small_blind" in record.data["new"]:  # a new configuration says nothing of the limits that are played
+        state.limits = limits_of(record.data["new"])
 
 
 def _staff_assigned(state: State, record: Record) -> None:

@@ -1,4 +1,4 @@
-"""What ``feltd health`` and the numbers say of the broker: who else speaks under our name, and whether we may listen."""
+"""What ``feltd health`` and the numbers say of the broker: who else has our name, and whether we may listen."""
 
 import socket
 import time

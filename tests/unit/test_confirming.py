@@ -65,7 +65,13 @@ def test_two_persons_confirm_and_the_table_opens() -> None:
     with pytest.raises(BadCommand, match="log in as one of them"):
         house.say("confirm", "s-09", "manager")
     assert not house.opens()
-    house.say("confirm", "s-02", "manager")
+    second, changed = house.say("confirm", "s-02", "manager")
+    assert second.data["by"]["staff"] == "s-02"
+    assert problems(body(changed)) == []
+    assert changed.data["new"]["configuration"] == OLD
+    assert changed.data["old"] == {"configuration": None}
+    both = [{"staff": "s-01", "role": "inspector"}, {"staff": "s-02", "role": "manager"}]
+    assert changed.data["approval"] == {"of": "configuration", "by": both}
     assert house.opens()
     with pytest.raises(BadCommand, match="nothing to confirm"):
         house.say("confirm", "s-02", "manager")
@@ -92,8 +98,26 @@ def test_a_restart_asks_again_only_for_something_new() -> None:
     house.start(NEW)
     house.say("confirm", "s-02", "manager")
     assert not house.opens()
-    house.say("confirm")
+    *_, changed = house.say("confirm")
+    assert (changed.type, changed.data["old"], changed.data["new"]["configuration"]) == (
+        "settings.changed",
+        {"configuration": OLD},
+        NEW,
+    )
     assert house.opens()
+
+
+def test_a_new_configuration_leaves_the_limits_that_are_played() -> None:
+    house = House()
+    house.start(OLD)
+    for by, role in (("s-01", "inspector"), ("s-02", "manager")):
+        house.say("confirm", by, role)
+    house.say("open", limits={"small_blind": 5, "big_blind": 10})
+    played = house.session.state.limits
+    house.start(NEW)
+    for by, role in (("s-01", "inspector"), ("s-02", "manager")):
+        house.say("confirm", by, role)
+    assert house.session.state.limits == played
 
 
 def test_a_person_s_word_about_something_else_confirms_nothing() -> None:

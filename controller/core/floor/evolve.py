@@ -62,7 +62,7 @@ def _attested(state: "State", record: Record) -> None:
     rules = set(record.data["rules"])
     floor = state.floor
     if floor.running and record.data.get("sha256") == floor.running:
-        floor.confirmed_by = (*floor.confirmed_by, record.data["by"]["staff"])
+        floor.confirmed_by = (*floor.confirmed_by, "{staff}:{role}".format(**record.data["by"]))
         if len(floor.confirmed_by) > 1:
             floor.confirmed = record.data["sha256"]
     if record.data["scope"] == "shift":

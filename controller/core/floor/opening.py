@@ -151,7 +151,7 @@ def close_table(out: Out, command: Command) -> None:
     for name in list(state.silent):  # the chips of this session are away; surveillance has its records
         incidents.close(out, name, "noted")
     meters.read(out, "close", [person(command)])
-    signed = [dict(zip(("staff", "role"), name.rsplit(":", 1), strict=True)) for name in state.floor.signed]
+    signed = words.persons(state.floor.signed)
     data: Data = {
         "closer": state.floor.closer,
         "hands": state.hands,

@@ -1,5 +1,7 @@
 """Limits, betting mode and shift: they change between hands only (HR-20.1, BG-6.1, BG-A10)."""
 
+from collections.abc import Sequence
+
 from controller.core.cash import meters
 from controller.core.errors import BadCommand
 from controller.core.floor import counting, words
@@ -62,7 +64,7 @@ def settings(out: Out, command: Command) -> None:
         return
     old = starting.limits_data(out.state.limits)
     lapses = [] if displayed else out.rules("blinds_not_displayed")
-    _change(out, command, old, starting.limits_data(wanted), lapses)
+    change(out, command, old, starting.limits_data(wanted), lapses)
     if lapses and "blinds_displayed" in out.setup.profile.requires:
         out.breach("blinds_not_displayed", "FLAG", "the amounts have changed: put them on the sign, then attest it")
 
@@ -85,7 +87,7 @@ def shift(out: Out, command: Command) -> None:
         counting.record(out, "shift", told)
     meters.read(out, "shift", [person(command)])
     new = starting.limits_data(out.state.limits) | {"shift": name}
-    _change(out, command, {"shift": out.state.shift}, new, [], out.day())
+    change(out, command, {"shift": out.state.shift}, new, day=out.day())
 
 
 def _may_change(out: Out, command: Command) -> bool:
@@ -99,7 +101,18 @@ def _may_change(out: Out, command: Command) -> bool:
     return True
 
 
-def _change(out: Out, command: Command, old: Data, new: Data, lapses: list[str], day: str | None = None) -> None:
-    data: Data = {"old": old, "new": new, "reason": command.reason, "by": person(command), "lapses": lapses}
+def change(
+    out: Out,
+    command: Command,
+    old: Data,
+    new: Data,
+    lapses: Sequence[str] = (),
+    *,
+    day: str | None = None,
+    approval: Data | None = None,
+) -> None:
+    """``settings.changed``. ``approval``: of what, and by whom, where more than one person has to agree."""
+    data: Data = {"old": old, "new": new, "reason": command.reason, "by": person(command), "lapses": list(lapses)}
     data |= {"at": meters.utc(out.wall), "from_hand": out.next_hand()}
+    data |= {} if approval is None else {"approval": approval}
     out.emit("play", "settings.changed", out.setup.table, data | {"basis": "attested"}, day=day)

@@ -32,7 +32,7 @@ class Floor:
     confirmed: str = ""
     """The hash of the configuration that two persons have confirmed."""
     confirmed_by: tuple[str, ...] = ()
-    """Who has confirmed the running one."""
+    """Who has confirmed the running one, as ``staff:role``."""
     overrides: dict[str, str] = field(default_factory=dict)
     """Rule -> until when play goes on against it: ``hand`` ``shift`` ``session``."""
     reported: set[str] = field(default_factory=set)

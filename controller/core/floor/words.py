@@ -75,6 +75,12 @@ def person(command: Command) -> dict[str, str]:
     return {"staff": command.by, "role": command.role}
 
 
+def persons(signed: Iterable[str]) -> list[dict[str, str]]:
+    """The persons that the state keeps as ``staff:role``; a feltd of before kept some without their role."""
+    names = ("staff", "role")
+    return [dict(zip(names, one.rsplit(":", 1), strict=False)) for one in signed]
+
+
 def second(out: Out, command: Command) -> list[dict[str, str]]:
     """The persons behind a command: who gave it, and the second one named by ``with``."""
     other = command.args.get("with")
