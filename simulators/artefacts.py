@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement
 
 from controller.software import software
 from simulators import coverage, faulted
-from simulators.verdict import Case, exit_code, unstruck
+from simulators.verdict import Broken, Case, Exit, unstruck
 
 TAGS = {"failed": "failure", "error": "error", "wrong": "error", "skipped": "skipped"}
 """Whose mistake it was: ``failure`` is the product's, ``error`` the rig's or the script's."""
@@ -24,11 +24,10 @@ KEPT = (
 XML_FORBIDS = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 
-def properties(seed: int, rig: str) -> dict[str, str]:
-    """What the results depend on."""
+def properties(rig: str) -> dict[str, str]:
+    """What the results of all cases depend on."""
     about = software()
     return {
-        "seed": str(seed),
         "rig": rig,
         "software": about["version"],
         "software_sha256": about["sha256"],
@@ -37,8 +36,11 @@ def properties(seed: int, rig: str) -> dict[str, str]:
     }
 
 
-def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
-    """Write JUnit XML: a suite for each scenario file, a case for each variant of it."""
+def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str], broken: Broken | None = None) -> None:
+    """Write JUnit XML: a suite for each scenario file, a case for each variant of it.
+
+    A rehearsal that was broken off has an error of its own: what was not played is not shown.
+    """
     root = Element("testsuites")
     suites: dict[str, Element] = {}
     for case in cases:
@@ -47,10 +49,15 @@ def junit(cases: Sequence[Case], path: Path, about: Mapping[str, str]) -> None:
             suites[name] = SubElement(root, "testsuite", name=name)
             _listed(suites[name], about)
         made = SubElement(suites[name], "testcase", classname=name, name=case.name, time=f"{case.ms / 1000:.3f}")
-        _listed(made, {"profile": case.profile} | {f"device.{name}": who for name, who in case.devices.items()})
+        of_case = {"seed": str(case.seed), "profile": case.profile}
+        _listed(made, of_case | {f"device.{name}": who for name, who in case.devices.items()})
         if case.outcome in TAGS:
             told = SubElement(made, TAGS[case.outcome], message=_xml(case.lines[0] if case.lines else case.outcome))
             told.text = _xml("\n".join([*case.lines, f"again: {case.command}"]))
+    if broken:
+        whole = SubElement(root, "testsuite", name="rehearsal", tests="1", errors="1")
+        made = SubElement(whole, "testcase", classname="rehearsal", name="all cases were played")
+        SubElement(made, "error", message=_xml(str(broken)))
     for name, suite in suites.items():
         own = [case for case in cases if case.name.partition("[")[0] == name]
         suite.set("tests", str(len(own)))
@@ -68,12 +75,17 @@ def _listed(element: Element, properties: Mapping[str, str]) -> None:
 
 
 def report(
-    cases: Sequence[Case], path: Path, about: Mapping[str, str], budgets: Sequence[Mapping[str, Any]] = ()
+    cases: Sequence[Case],
+    path: Path,
+    about: Mapping[str, str],
+    code: Exit,
+    budgets: Sequence[Mapping[str, Any]] = (),
+    broken: Broken | None = None,
 ) -> None:
     """Write everything as one JSON document, with what was covered by the events really seen."""
     struck = {case.fault for case in cases if case.fault}
     document: dict[str, Any] = {
-        "exit": int(exit_code(cases)),
+        "exit": int(code),
         "properties": dict(about),
         "cases": [case.as_json() | _performed(case) | {"again": case.command} for case in cases],
         "unstruck": unstruck(cases),
@@ -83,6 +95,8 @@ def report(
         document["budgets"] = list(budgets)
     if struck:
         document["faults"] = faulted.as_json(cases)
+    if broken:
+        document["broken_off"] = broken.as_json()
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 

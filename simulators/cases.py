@@ -15,7 +15,8 @@ from controller import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
-from simulators import artefacts, faulted, playing, sealed
+from simulators import artefacts, breaking, faulted, playing, sealed
+from simulators.breaking import BrokenOff
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.faulted import Faults
 from simulators.layout import Closed, Kind
@@ -42,6 +43,8 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 """Where ledgers that prove nothing about a disk are kept: thousands of hands need not wait for one."""
 PLAYED = (".phh", ".toml", ".pcapng")
 """Recorded hands, scenarios, captures of test mode."""
+SOME = 20
+"""So many names of cases are told."""
 MOST_CHIPS = 250
 """At a table of six devices, before one player."""
 HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
@@ -50,11 +53,14 @@ HOUSE = {"buy_in_min_bb": "none", "buy_in_max_bb": "none", "rake.rate": "0%"}
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a rehearsal was asked to do. ``speed`` 0: as the scenario says. ``reads``: see ``simulators.readrate``."""
+    """What a rehearsal was asked to do. ``speed`` 0: as the scenario says. ``reads``: see ``simulators.readrate``.
+
+    Without ``seed`` a scenario draws with its own, and a recorded hand with 0.
+    """
 
     through: str = "facts"
     profile: str = "rs_holdem"
-    seed: int = 0
+    seed: int | None = None
     speed: int = 0
     table: Kind | None = None
     reads: Reads = "perfect"
@@ -77,8 +83,10 @@ class Found:
     pick: Pick | None = None
 
 
-def find(paths: Sequence[Path], limit: int = 0, table: Kind | None = None) -> list[Found]:
+def find(paths: Sequence[Path], limit: int = 0, table: Kind | None = None, home: Path | None = None) -> list[Found]:
     """All hands and cases of scenarios in files and folders, in a fixed order; with ``table`` those of this kind.
+
+    Below ``home`` files are called by their path from there, so that two of one name are two.
 
     Raises ``ScriptError``.
     """
@@ -88,7 +96,8 @@ def find(paths: Sequence[Path], limit: int = 0, table: Kind | None = None) -> li
             files = sorted(p for p in path.rglob("*") if p.suffix in PLAYED and p.is_file())
             found += [Found(file, str(file.relative_to(path).with_suffix(""))) for file in files]
         elif path.suffix in PLAYED and path.is_file():
-            found.append(Found(path, path.stem))
+            below = home is not None and path.is_relative_to(home)
+            found.append(Found(path, str(path.relative_to(home).with_suffix("")) if below and home else path.stem))
         else:
             raise ScriptError(
                 "arguments", "FILE|FOLDER", str(path), "give *.phh and *.toml files, or folders with them"
@@ -108,8 +117,26 @@ def _cases(one: Found, table: Kind | None) -> list[Found]:
     return [Found(one.path, f"{one.name}{pick.label}", pick) for pick in picks if table in (None, pick.table)]
 
 
+def named(found: Sequence[Found], name: str) -> list[Found]:
+    """The one case that a report calls so, also where it was found in a folder then. Raises ``ScriptError``.
+
+    What a recorded hand draws hangs on its name, so it is given that one again.
+    """
+    alike = [one for one in found if name == one.name or name.endswith(f"/{one.name}")]
+    if len(found) == 1 and found[0].path.suffix != ".toml":
+        alike = list(found)
+    if len(alike) != 1:
+        there = ", ".join(one.name for one in found[:SOME]) or "none"
+        raise ScriptError("arguments", "--as", name, f"names no case of these files; there are {there}")
+    return [replace(alike[0], name=name)]
+
+
 def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | None = None) -> Case:
-    """Play one file and say what became of it; whoever is to blame, the others are played all the same."""
+    """Play one file and say what became of it; whoever is to blame, the others are played all the same.
+
+    Raises ``BrokenOff``.
+    """
+    breaking.check()
     case = Case(f"{one.name}[{ask.rig[0].name}]" if ask.rig else one.name, "passed")
     case.command = _again(one, ask)
     began = time.monotonic()
@@ -121,6 +148,9 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
         else:
             _play_scenario(one, ask, journal, ledger, case)
         case.outcome = "failed" if case.lines else "passed"
+    except BrokenOff as ended:
+        ended.during = case.name
+        raise
     except (NotOurGame, NotRunnable) as reason:
         case.outcome, case.lines = "skipped", [str(reason)]
     except (ScriptError, BadConfiguration) as error:
@@ -129,6 +159,8 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
         case.outcome, case.lines = "error", [str(error)]
     except (FeltError, ProductFailure) as error:
         case.outcome, case.lines = "failed", [f"{type(error).__name__}: {error}"]
+    if case.outcome != "passed":
+        breaking.check(case.name)  # a signal to all processes of a terminal has ended the daemon, too
     case.ms = round((time.monotonic() - began) * 1000)
     case.process, case.memory_kb = os.getpid(), _memory_kb()
     return case
@@ -142,9 +174,12 @@ def _again(one: Found, ask: Ask) -> str:
     more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
     more += f" --speed {ask.speed}" if ask.speed else ""
     where = f"--rig {shlex.quote(str(ask.rig[0].file.absolute()))}" if ask.rig else f"--through {ask.through}"
-    how = f"{where}{table}{reads}{more} --profile {ask.profile} --seed {ask.seed}"
-    # What a recorded hand draws, its fault among it, hangs on its name: in a folder it is another one than alone.
-    name = f" --as {shlex.quote(one.name)}" if one.path.suffix == ".phh" and one.name != one.path.stem else ""
+    hand = one.path.suffix == ".phh"
+    seed = ask.seed if ask.seed is not None else 0 if hand else None
+    drawn = f" --seed {seed}" if seed is not None else ""
+    how = f"{where}{table}{reads}{more} --profile {ask.profile}{drawn}"
+    # What a recorded hand draws, its fault among it, hangs on its name; a scenario is as many cases as it has names.
+    name = f" --as {shlex.quote(one.name)}" if one.name != one.path.stem else ""
     return f"feltsim rehearse {how}{name} {shlex.quote(str(one.path.absolute()))}"
 
 
@@ -175,11 +210,12 @@ def profile_for(script: Script, name: str, rules: Profile) -> str:
 
 def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
     override, rules = house(ask.profile)
-    script = phh.convert(one.path, rules.heads_up_small_blind, ask.seed, one.name)
+    case.seed = ask.seed or 0
+    script = phh.convert(one.path, rules.heads_up_small_blind, case.seed, one.name)
     name = profile_for(script, ask.profile, rules)
     if name != ask.profile:
         override, rules = house(name)
-    plan = of_script(script, name, override, rules, ask.seed)
+    plan = of_script(script, name, override, rules, case.seed)
     follower = Follower(script, plan, journal if ask.through == "facts" else None)
     follower.play()
     if ask.through == "facts":
@@ -220,12 +256,18 @@ def _money(seen: Sequence[Seen]) -> tuple[tuple[int, int], dict[int, int]]:
     return (started["small_blind_seat"], started["big_blind_seat"]), dict(won)
 
 
-def _play_scenario(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
-    script = scenario.load(one.path, one.pick)
-    case.covers = script.covers
+def _play_scenario(
+    one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case, found: Found | None = None
+) -> None:
+    """``found``: the file that was asked for, where this scenario was made from it."""
+    pick = one.pick
+    if ask.seed is not None:
+        pick = replace(pick or scenario.cases(one.path)[0], seed=ask.seed)
+    script = scenario.load(one.path, pick)
+    case.covers, case.seed = script.covers, script.run.seed
     if ask.free and "devices" in script.run.needs and set(script.run.needs) <= set(HAS["virtual"]):
         ask = replace(ask, through="virtual")
-        case.command = _again(one, ask)
+        case.command = _again(found or one, ask)
     rfid = script.table == "rfid"
     closed = "unread" if ask.closed_cards == "unread" else script.run.closed_cards
     plan = replace(of_scenario(script), reads=ask.reads if rfid else "perfect")
@@ -261,9 +303,7 @@ def _play_recording(one: Found, ask: Ask, journal: Journal | None, ledger: Path 
     with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
         script = Path(folder) / f"{one.path.stem}.toml"
         script.write_text(heard_again(one.path), encoding="utf-8")
-        again = case.command
-        _play_scenario(replace(one, path=script, pick=None), ask, journal, ledger, case)
-        case.command = again
+        _play_scenario(replace(one, path=script, pick=None), ask, journal, ledger, case, one)
 
 
 def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], case: Case) -> None:
@@ -287,6 +327,9 @@ def _evidence(one: Found, ask: Ask, case: Case, stage: Stage) -> Iterator[None]:
     try:
         yield
         well = not case.lines
+    except BrokenOff:
+        well = True  # it proves nothing
+        raise
     finally:
         if not well and ask.bundles is not None:
             bodies = [event.body for event in stage.seen if event.body]
@@ -327,7 +370,8 @@ def _stage(
 
             stage = WiresStage(plan, Path(folder), speed, ledger)
         try:
-            yield stage
+            with breaking.at_once():
+                yield stage
         finally:
             stage.close()
             if own is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from simulators import coverage, faulted
-from simulators.verdict import Case, exit_code, unstruck
+from simulators.verdict import Broken, Case, Exit, unstruck
 
 ALL_BELOW = 40
 """Up to so many cases the table has a line for each; above, only for those with something to say."""
@@ -24,21 +24,25 @@ def tracked(cases: Iterable[Case], total: int, *, quiet: bool = False) -> Iterat
     yield from track(cases, "rehearsing", total, console=Console(stderr=True), transient=True)
 
 
-def as_json(cases: Sequence[Case], out: TextIO) -> None:
+def as_json(cases: Sequence[Case], out: TextIO, code: Exit, broken: Broken | None = None) -> None:
     """Everything, as one document."""
     document = {
-        "exit": int(exit_code(cases)),
+        "exit": int(code),
         "outcomes": dict(Counter(case.outcome for case in cases)),
         "breaches": dict(_total(case.breaches for case in cases)),
         "incidents": dict(_total(case.incidents for case in cases)),
         "unstruck": unstruck(cases),
         "cases": [case.as_json() for case in cases],
-    } | ({"faults": faulted.as_json(cases)} if faulted.struck_of(cases) else {})
+    }
+    if faulted.struck_of(cases):
+        document["faults"] = faulted.as_json(cases)
+    if broken:
+        document["broken_off"] = broken.as_json()
     json.dump(document, out, indent=1)
     out.write("\n")
 
 
-def as_table(cases: Sequence[Case], out: TextIO) -> None:
+def as_table(cases: Sequence[Case], out: TextIO, broken: Broken | None = None) -> None:
     """A line a case and what there is to say, then the summary."""
     for case in cases:
         if len(cases) <= ALL_BELOW or case.lines or case.notes or case.breaches or case.incidents:
@@ -49,6 +53,8 @@ def as_table(cases: Sequence[Case], out: TextIO) -> None:
                 out.write(f"{'':9}again: {case.command}\n")
     out.write("\n")
     out.writelines(line + "\n" for line in summary(cases))
+    if broken:
+        out.write(f"{broken}\n")
 
 
 def summary(cases: Sequence[Case]) -> Iterator[str]:

@@ -21,6 +21,26 @@ class Exit(IntEnum):
     RIG = 3
     BUDGET = 4
     NOTHING = 5
+    PARTLY = 6
+    """Ours: broken off, and nothing was wrong until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rehearsal that was ended before all was played: by what, and the case that was being played."""
+
+    why: str
+    played: int
+    cases: int
+    during: str = ""
+
+    def __str__(self) -> str:
+        during = f"; {self.during} was being played" if self.during else ""
+        return f"broken off {self.why}: {self.played} of {self.cases} cases were played{during}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"why": self.why, "played": self.played, "cases": self.cases, "during": self.during}
 
 
 @dataclass(slots=True)
@@ -40,6 +60,8 @@ class Case:
     ms: int = 0
     compared: bool = True
     command: str = ""
+    seed: int = 0
+    """What was drawn, was drawn with it."""
     table: str = "shoe"
     faulted: bool = False
     """Whether something was made to go wrong: a device, the system, or a tag."""
@@ -94,6 +116,7 @@ class Case:
             "events": self.events,
             "ms": self.ms,
             "table": self.table,
+            "seed": self.seed,
             "keys": self.keys,
             "added_ms": self.added_ms,
             "compared": self.compared,

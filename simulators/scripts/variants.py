@@ -15,13 +15,17 @@ EVERY_STEP = "every_step"
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """One case of a file. ``variant`` ``""`` is the scenario itself; the other fields are as the sweep says."""
+    """One case of a file. ``variant`` ``""`` is the scenario itself; the other fields are as the sweep says.
+
+    ``seed`` takes the place of the file's own.
+    """
 
     variant: str = ""
     table: Kind | None = None
     gap_ms: int | None = None
     profile: str | None = None
     killed: bool = False
+    seed: int | None = None
 
     @property
     def label(self) -> str:
@@ -88,6 +92,8 @@ def of(top: Section, pick: Pick) -> Section:
         data.setdefault("pace", {})["gap_ms"] = pick.gap_ms
     if pick.profile is not None:
         data.setdefault("run", {})["profile"] = pick.profile
+    if pick.seed is not None:
+        data.setdefault("run", {})["seed"] = pick.seed
     return Section(top.path, data, "", lines)
 
 

@@ -296,7 +296,7 @@ def test_the_report_counts_what_became_of_hands_without_a_fault(capsys: pytest.C
     counted = "1 wrong, 1 held needlessly, 1 breached needlessly, 0 lost or changed, 0 leaked"
     assert f"3 hands without a fault: {counted}" in said
     assert any(line.startswith("1 hands were struck by a fault: 0 right, 1 held and needed") for line in said)
-    report.as_json(cases, sys.stdout)
+    report.as_json(cases, sys.stdout, Exit.PRODUCT)
     document = json.loads(capsys.readouterr().out)
     assert document["unstruck"]["held_needlessly"] == 1
     assert document["faults"]["struck"] == 1
