@@ -214,6 +214,8 @@ def test_records_fit_the_contract(seed: int) -> None:
         data = dict(record.data)
         if record.type == "hand.final":
             data["refers"] = "named by the ledger"
+        if record.type == "incident.closed":
+            data["refers"] = ["named by the ledger" for _ in data["refers"]]
         if record.type == "table.opened":
             data["software"] = {"version": "0", "sha256": None}
         checks[record.type].validate(data)
