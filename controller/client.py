@@ -94,6 +94,12 @@ def picture(status: Mapping[str, Any]) -> str:
         if hand["to_act"] is not None:
             may = ", ".join(f"{act['kind']} {act['min']}..{act['max']}" for act in hand["allowed"])
             lines.append(f"  seat {hand['to_act']} to act: {may}")
+    if "again" in status:
+        again = status["again"]
+        seats = ", ".join(map(str, again["seats"]))
+        lines.append(
+            f"  since the restart no key was pressed: {again['key']} of seats {seats} has to be pressed (again)"
+        )
     lines += [
         f"incident {open_['incident']} {open_['code']} {open_['kind']}: proposed {open_['proposed']}"
         for open_ in status["incidents"]

@@ -206,6 +206,8 @@ SYSTEM: dict[str, dict[str, Schema]] = {
         "confirmed_by?": many(PERSON),
         # Ours: places that no antenna had read when it was told.
         "unread?": many(KEY),
+        # Ours: a key that may have been pressed before, and of whose press nothing is on record: it is pressed again.
+        "again?": obj({"key": KEY, "seats": many(SEAT)}),
     },
     "clock.stepped": {"before": TEXT, "after": TEXT, "step_ms": MONEY, "synced": known(BOOL)},
     "link.lost": _LINK,

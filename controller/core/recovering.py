@@ -58,7 +58,7 @@ class Recovery:
 
     def emit(self, out: Out) -> None:
         """``recovery.completed``. ``unread``: places that no reader has read so far."""
-        data = dict(self.notice.data) | {"differences": self.found}
+        data = dict(self.notice.data) | {"differences": self.found} | troubles.pressed_in_vain(out)
         if self.unread:
             data["unread"] = sorted(set(self.unread.values()))
         if self.incident is not None:

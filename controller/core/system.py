@@ -99,8 +99,9 @@ def notice(out: Out, what: Notice) -> None:
     if what.kind not in OPS:
         raise ValueError(f"no such notice: {what.kind!r}; use one of {', '.join(OPS)} or a queue's or ledger's fault")
     data = dict(what.data)
-    if what.kind == "recovery.completed" and data.get("cause") != "suspended" and (asked := troubles.resume(out)):
-        data["incident"] = asked
+    if what.kind == "recovery.completed" and data.get("cause") != "suspended":
+        asked = troubles.resume(out)
+        data |= ({} if asked is None else {"incident": asked}) | troubles.pressed_in_vain(out)
     if what.kind in ("daemon.started", "daemon.stopped") and out.state.play is not None:
         data["open_hand"] = out.state.play.id
     out.emit("ops", what.kind, out.setup.table, data | {"basis": "derived"})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from controller.core import guard, overdue, recovering, system
+from controller.core import guard, overdue, recovering, system, troubles
 from controller.core.cash import amends, meters
 from controller.core.conflict import conflict
 from controller.core.facts import Fact
@@ -79,6 +79,8 @@ class Table:
         """While the antennas read anew after a restart."""
         self._troubles: dict[tuple[str, str], int] = {}
         """Since when a device is lost (``""``) or has a fault."""
+        self._unkeyed = False
+        """No key was pressed since the restart."""
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -90,6 +92,7 @@ class Table:
         """
         table = cls(setup)
         table.session = Session.restore(setup, records, image)
+        table._unkeyed = True
         return table
 
     @property
@@ -197,6 +200,7 @@ class Table:
         for fact in self._sensing.feed(reading, at, self.session.state):
             self.session.judge(fact)
         if isinstance(reading, KeyPressed):
+            self._unkeyed = False
             refused = sum(one.type in REFUSALS for one in self.session.out.records[before:])
             if self._floods.refused(reading.device, refused, at):
                 system.flood(self.session.out, reading.device)
@@ -309,4 +313,5 @@ class Table:
             picture |= ultimate.picture(self.session.out)
         else:
             picture["due"] = self.session.due().as_data()
+            picture |= troubles.pressed_in_vain(self.session.out) if self._unkeyed else {}
         return picture

@@ -4,6 +4,7 @@ from typing import Any
 
 from controller.core.incidents import close, open_one
 from controller.core.out import Out
+from controller.core.rules.due import to_show
 
 
 def device_lost(out: Out, device: str, cause: str) -> None:
@@ -59,6 +60,16 @@ def resume(out: Out) -> str | None:
     return open_one(
         out, "I-32", "ledger_fault", "resume", holds=holds, proposed="play_on", alternatives=others, facts=facts
     )
+
+
+def pressed_in_vain(out: Out) -> dict[str, Any]:
+    """SHOW may have been pressed before the restart, and waited for cards: only what it led to is on record.
+
+    So it is told which hands are to be shown still. Every other key is on record, or what it meant lies on the felt.
+    """
+    hand = out.state.hand
+    seats = [] if hand is None else [seat for seat in to_show(hand) if seat not in hand.turned]
+    return {"again": {"key": "SHOW", "seats": seats}} if seats else {}
 
 
 def device_back(out: Out, device: str) -> None:

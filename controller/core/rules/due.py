@@ -95,12 +95,18 @@ def due(state: State, profile: Profile) -> Due:
         return _action(hand, profile, bounds)
     if hand.phase == "award":
         return _award(hand, profile)
-    waiting = tuple(seat for seat in hand.must_show or hand.live if seat in hand.live and seat not in hand.shown)
-    if waiting and (hand.phase == "showdown" or hand.must_show):
+    if waiting := to_show(hand):
         all_in = ("HR-12.16",) if family == "HR" and hand.phase == "board" else ()
         rules = ("CM-8",) if hand.phase == "board" and family != "HR" else SHOWS.get(family, ())
         return Due("show", waiting, (*all_in, *rules, "CM-7"))
     return _card(hand, profile)
+
+
+def to_show(hand: Hand) -> tuple[int, ...]:
+    """The seats whose hands are to be shown and are not tabled yet."""
+    if hand.phase != "showdown" and not hand.must_show:
+        return ()
+    return tuple(seat for seat in hand.must_show or hand.live if seat in hand.live and seat not in hand.shown)
 
 
 def _card(hand: Hand, profile: Profile) -> Due:

@@ -21,7 +21,7 @@ PLAYED = ("bet", "board", "showdown")
 
 
 class Lying:
-    """Not restored after a crash: a SHOW that was waiting is pressed again, and cards are met where they lie."""
+    """Not restored after a crash: the dealer is told to press SHOW again, and cards are met where they lie."""
 
     def __init__(self, setup: Setup, where: Whereabouts, cards: Cards, newest: Mapping[str, Evidence]) -> None:
         self._setup = setup
