@@ -20,7 +20,7 @@ help:
 	@echo "make test-vm    a machine in software emulation: Debian's kernel, systemd, udev, USB/IP (as root, about 15 minutes)"
 	@echo "make lint       style, types, import arrows, module length"
 	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
-	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS))"
+	@echo "make fuzz       any bytes at every codec, driver and the sensing (SECONDS=$(SECONDS) in all)"
 	@echo "make lock       pin the dependencies anew   make clean      remove what was built"
 
 $(STAMP): requirements-dev.lock pyproject.toml
