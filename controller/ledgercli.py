@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     recall.add_argument("-n", type=int, default=10, dest="count", metavar="N")
     recall.add_argument("--card-key", type=Path, metavar="FILE", help="the auditor's private key: shows closed cards")
 
-    command("compact", "give unused space back to the disk; the daemon must not run", _compact)
+    command("compact", "give unused space back and build the indexes anew; the daemon must not run", _compact)
 
     archives = command("archives", "the older files of this ledger", _archives)
     archives.add_argument("--json", action="store_true")
@@ -82,10 +82,12 @@ def _recall(args: argparse.Namespace) -> int:
 
 
 def _compact(args: argparse.Namespace) -> int:
-    from controller.ledger.files import compact  # noqa: PLC0415
+    from controller.ledger.compacting import compact  # noqa: PLC0415
 
-    before, after = compact(args.ledger)
-    print(f"{args.ledger}: {before / 1e6:.1f} MB, now {after / 1e6:.1f} MB")
+    done = compact(args.ledger)
+    print(f"{args.ledger}: {done.before / 1e6:.1f} MB, now {done.after / 1e6:.1f} MB")
+    if done.damaged is not None:
+        print(f"made anew from its rows, which are whole; the damaged file is kept as {done.damaged}")
     return OK
 
 

@@ -104,8 +104,10 @@ def meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, value FROM meta"))
 
 
-RESTORE = "keep it as it is, and put the newest copy that feltd verify calls whole in its place"
-"""What to do with a file that nothing can be read from, whoever has met it; `feltd verify` meets it too."""
+COPY = "keep it as it is, and put the newest copy that feltd verify calls whole in its place"
+"""What to do with a file whose rows cannot be read, whoever has met it; `feltd verify` meets it too."""
+RESTORE = f"stop the daemon and run feltd ledger compact: it makes the file anew while its rows are whole; else {COPY}"
+"""What to do with a file that is damaged somewhere."""
 SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "busy", "interrupted", "attempt to write")
 """What SQLite says when the file may be well and what is around it is not; all else it says of the file itself."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from controller.contract.checkpoint import Head
 from controller.contract.topics import Source
-from controller.ledger import database, locks
+from controller.ledger import database
 from controller.ledger.errors import LedgerError
 
 MB = 1_000_000
@@ -100,9 +100,14 @@ def archived(path: Path) -> list[Path]:
     return sorted(archive_folder(path).glob("*.ledger"))
 
 
+def next_file(path: Path) -> Path:
+    """Where a file is made that is to take this one's place."""
+    return _beside(path, ".next")
+
+
 def finish_archiving(path: Path) -> None:
     """Complete what a crash has interrupted. Only under the lock."""
-    coming = _beside(path, ".next")
+    coming = next_file(path)
     if not coming.exists():
         return
     if path.exists():
@@ -125,29 +130,6 @@ def is_due(connection: sqlite3.Connection, path: Path, retention: Retention, wal
     (last,) = read("SELECT body FROM row ORDER BY row DESC LIMIT 1").fetchone()
     event = json.loads(last)
     return event.get("session") is None or event["type"] == "table.closed"
-
-
-def compact(path: Path) -> tuple[int, int]:
-    """Give unused pages back to the disk; the size before and after, in bytes. Nobody may write the file meanwhile.
-
-    Raises ``LedgerBusy`` for a running daemon, ``LedgerError``.
-    """
-    if not path.is_file():
-        raise LedgerError(path, "no such file; name a ledger that a daemon has written")
-    lock = locks.take(real(path))
-    try:
-        lock.hold_file()
-        before = path.stat().st_size
-        with closing(database.connect(path, durable=True)) as connection:
-            # An index that was damaged would be copied as it is.
-            connection.execute("REINDEX")
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return before, path.stat().st_size
-    except (OSError, sqlite3.Error) as error:
-        raise database.unusable(path, error) from error
-    finally:
-        lock.release()
 
 
 def is_due_now(path: Path, retention: Retention, wall_ns: int) -> bool:
@@ -175,7 +157,7 @@ def put_away(path: Path, begin: Callable[[Path, Mapping[str, str], Mapping[str, 
     began = json.loads(first)["time"][:19].translate(str.maketrans("", "", "-:"))
     target = archive_folder(path) / f"{began}Z-{about['ledger']}.ledger"
     target.parent.mkdir(mode=0o700, exist_ok=True)
-    coming = _beside(path, ".next")
+    coming = next_file(path)
     begin(coming, about | {"previous_file": target.name}, heads)
     sync_folder(path.parent)
     path.rename(target)

@@ -14,7 +14,8 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.wires
 PAGE = 4096
 STARTS = ["image", "withheld", "row_hand", "row_login"]
-REFUSED = ["row", "head", "row_signed", "row_opened", "row_unacked", "sqlite_autoindex_row_1"]
+INDEXES = ["row_signed", "row_opened", "row_unacked", "sqlite_autoindex_row_1"]
+REFUSED = ["row", "head", *INDEXES]
 
 
 def damage(ledger: Path, name: str) -> None:
@@ -55,3 +56,15 @@ def test_it_is_refused_in_plain_words(config: Path, tmp_path: Path, name: str) -
     assert done.returncode != 0
     assert "feltd verify" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_it_starts_again_once_its_indexes_were_built_anew(config: Path, tmp_path: Path, name: str) -> None:
+    damage(tmp_path / "t07.ledger", name)
+    command = [sys.executable, "-m", "controller.cli", "ledger", "compact", str(tmp_path / "t07.ledger")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    with Running(config) as daemon:
+        assert daemon.status["seats"], "it was rebuilt from its records"
+        wait_until(lambda: daemon.tell("health")["health"]["ledger"]["checked"], 30, "the whole file checked")
+        assert daemon.status["incidents"] == []

@@ -9,7 +9,8 @@ import pytest
 
 from controller import cli, ledgercare
 from controller.contract.following import Fault, Report
-from controller.ledger import files, restoring
+from controller.ledger import restoring
+from controller.ledger.compacting import compact
 from controller.ledger.errors import LedgerError
 from controller.ledger.verify import verify
 from controller.ledgercare import BackgroundCheck
@@ -22,8 +23,12 @@ FORM, STATE = "this program", {"seats": [[1, "s-1" * 100]]}
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
+    return made(tmp_path)
+
+
+def made(folder: Path) -> Desk:
     """Rows, and a state that was kept; all of it in the file."""
-    desk = new_desk(tmp_path)
+    desk = new_desk(folder)
     with desk.open() as ledger:
         play(ledger, 4)
         ledger.keep_image(FORM, STATE)
@@ -121,7 +126,7 @@ def test_an_index_that_lacks_rows_is_told_and_built_anew(desk: Desk, capsys: pyt
             connection.execute(changed, (before, after))
     assert cli.main(["verify", str(desk.path)]) != 0
     assert "feltd ledger compact" in "".join(capsys.readouterr())
-    files.compact(desk.path)
+    compact(desk.path)
     assert verify(desk.path).ok
     assert started(desk)[0] == []
 

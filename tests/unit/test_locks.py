@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.ledger import files
+from controller.ledger.compacting import compact
 from controller.ledger.errors import LedgerBusy
 from controller.ledgercare import PlaceWatch
 from tests.ledgers import WALL, Desk, new_desk, record
@@ -64,9 +64,9 @@ def test_a_moved_file_is_not_compacted(desk: Desk) -> None:
     with desk.open():
         desk.path.rename(new)
         with pytest.raises(LedgerBusy, match="before"):
-            files.compact(new)
+            compact(new)
         new.rename(desk.path)
-    assert files.compact(desk.path)
+    assert compact(desk.path)
 
 
 def test_that_it_was_moved_is_told_once_and_again_the_next_time(desk: Desk) -> None:
