@@ -89,6 +89,24 @@ def test_attributes_are_those_of_the_contract() -> None:
     assert problems(body) == []
 
 
+@given(
+    st.text(), st.none() | st.text(), st.text(), st.booleans(), st.dictionaries(st.text(), st.text() | st.integers())
+)
+def test_the_bytes_are_those_that_json_itself_would_write(
+    subject: str, session: str | None, day: str, test: bool, data: dict[str, object]
+) -> None:
+    position = Position(LEDGER, "play", 4711, 9133, "f" * 64)
+    told = {"source": "/felt/zg1/t07/play", "kind": "action.taken", "wall_ns": 0, "subject": subject, "day": day}
+    body = encode(position, **told, session=session, test=test, data=data)  # type: ignore[arg-type]
+    parsed = json.loads(body)
+    assert json.dumps(parsed, ensure_ascii=False, separators=(",", ":")).encode() == body
+    assert (parsed.get("subject", ""), parsed.get("session"), parsed["gamingday"]) == (subject, session, day)
+    assert (parsed["test"], parsed["data"]) == (test, data)
+    stands_in = json.loads(withheld(body, "not_authorized"))
+    same = parsed.keys() - {"type", "dataschema", "data"}
+    assert {key: stands_in[key] for key in same} == {key: parsed[key] for key in same}
+
+
 def test_what_does_not_apply_is_left_out() -> None:
     assert "session" not in json.loads(event(ACTION, session=None))
 
