@@ -56,7 +56,7 @@ def measure(folder: Path, inputs: int, together: int, delay_s: float) -> str:
     assert isinstance(ledger, Slow)
     ledger.delay_s = delay_s
     with ledger, mock.patch.object(corethread, "MOST_TOGETHER", together):
-        core = CoreThread(setup(unit=1), ledger, Clock(), inbox, wake=lambda _: None, ended=lambda: None, seed=1)
+        core = CoreThread(setup(unit=1), ledger, Clock(), inbox, ended=lambda: None, seed=1)
         core.start({})
         tell(inbox, Command("open", {"button": 2}, "s-01", "manager"))
         tell(inbox, Command("seat", {"seat": 1, "stack": 1000}, "s-01", "manager"))

@@ -55,6 +55,16 @@ class Lift(Protocol):
         """``playing``: whether a hand is being played."""
 
 
+class Delivery(Protocol):
+    """Who brings to the broker what is written: the pump."""
+
+    def expect(self, written: Sequence[Unsent]) -> None:
+        """This is being committed."""
+
+    def wake(self, written: Sequence[Unsent]) -> None:
+        """This is durable."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Fed:
     """An input that the table has taken and the ledger has not yet. ``outcome``: where a person waits for it."""
@@ -79,7 +89,7 @@ class Listener(Protocol):
 
 
 class CoreThread:
-    """Runs a table on a ledger. ``wake`` is called with what each commit has written (the pump has work)."""
+    """Runs a table on a ledger."""
 
     def __init__(
         self,
@@ -88,7 +98,6 @@ class CoreThread:
         clock: Clock,
         inbox: Inbox,
         *,
-        wake: Callable[[Sequence[Unsent]], None],
         ended: Callable[[], None],
         seed: int | None = None,
         listener: Listener | None = None,
@@ -97,12 +106,14 @@ class CoreThread:
         self._ledger = ledger
         self._clock = clock
         self._inbox = inbox
-        self._wake = wake
+        self._delivery: Delivery | None = None
         self._ended = ended
         self._seed = seed
         self._listener = listener
         self._no = 0
         self._keep_at = KEEP_EVERY
+        self._due: int | None = 0
+        """When the table needs the next tick; in the past where that is not known."""
         self._group: list[_Fed] = []
         """What was fed since the last commit."""
         self._devices: Mapping[str, Acknowledge] = {}
@@ -147,10 +158,16 @@ class CoreThread:
         """Whether the records say that the ledger is full."""
         return self._table.session.state.storage_full
 
-    def start(self, devices: Mapping[str, Acknowledge], lifts: Mapping[str, Lift] | None = None) -> None:
+    def start(
+        self,
+        devices: Mapping[str, Acknowledge],
+        lifts: Mapping[str, Lift] | None = None,
+        delivery: Delivery | None = None,
+    ) -> None:
         """Run. ``devices`` maps a device's name to how it is acknowledged, ``lifts`` to how its veil is lifted."""
         self._devices = devices
         self._lifts = lifts or {}
+        self._delivery = delivery
         self._lift()
         self._thread.start()
 
@@ -192,19 +209,18 @@ class CoreThread:
                 self._keep_state()
                 return False
             self._take(item)
-            due = self._table.deadline()
-            if due is not None and due <= self._clock.now():
-                self._feed(Tick(), None)
             if not self._group or len(self._group) >= MOST_TOGETHER or time.monotonic() - began >= LONGEST_TOGETHER_S:
                 break
             if (item := self._inbox.get(0)) is None:
                 break
+        self._pass_time()
         self._commit()
         for device in sorted(self._inbox.refused()):
             log.warning("queue full", device=device)
             self._play(Notice("queue.overflowed", {"device": device}))
-        if signed := self._ledger.sign_due(self._clock.now(), self._clock.wall()):
-            self._wake(signed)
+        signed = self._ledger.sign_due(self._clock.now(), self._clock.wall())
+        if signed and self._delivery is not None:
+            self._delivery.wake(signed)
         self._keep_state()
         return True
 
@@ -219,9 +235,15 @@ class CoreThread:
         except LedgerError as error:
             log.warning("the state could not be kept: a restart reads more records", error=str(error))
 
+    def _pass_time(self) -> None:
+        """A tick, where one is due, and when the next will be. Before the commit: behind it the pump waits for us."""
+        self._due = self._table.deadline()
+        if self._due is not None and self._due <= self._clock.now():
+            self._feed(Tick(), None)
+            self._due = self._table.deadline()
+
     def _patience(self) -> float:
-        due = self._table.deadline()
-        return LONGEST_WAIT_S if due is None else min(LONGEST_WAIT_S, self._clock.seconds_until(due))
+        return LONGEST_WAIT_S if self._due is None else min(LONGEST_WAIT_S, self._clock.seconds_until(self._due))
 
     def _take(self, item: Item | None) -> None:
         if isinstance(item, Order):
@@ -241,6 +263,7 @@ class CoreThread:
 
     def _play(self, what: What) -> None:
         """Feed one input behind those that are fed already. All records are durable on return."""
+        self._due = 0
         self._feed(what, None)
         self._commit()
 
@@ -309,8 +332,10 @@ class CoreThread:
     def _store(self, group: Sequence[_Fed]) -> None:
         inputs = [(fed.records, fed.wall) for fed in group if fed.records]
         if inputs:
-            written = self._ledger.append_together(inputs)
-            self._wake(written)
+            delivery = self._delivery
+            written = self._ledger.append_together(inputs, coming=delivery.expect if delivery else None)
+            if delivery is not None:
+                delivery.wake(written)
             log.debug("recorded", rows=len(written), last=written[-1].type)
 
     def _alone(self, fed: _Fed, failure: AppendFailed | None) -> _Fed:
@@ -359,6 +384,7 @@ class CoreThread:
 
     def _start_over(self) -> None:
         """The table as the ledger has it, and the last word of every device and place on top."""
+        self._due = 0
         recovery = self._table.recovery
         kept = self._ledger.beginning(image.form(self._setup))
         self._table = Table.restore(self._setup, kept.records, kept.image)

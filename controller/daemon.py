@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as Waited
 from contextlib import ExitStack
@@ -41,7 +41,6 @@ from controller.inbox import Ask, Inbox
 from controller.ledger import files, restoring
 from controller.ledger.errors import LedgerError
 from controller.ledger.keys import Keys
-from controller.ledger.outbox import Unsent
 from controller.ledger.store import Ledger
 from controller.ledgercare import BackgroundCheck, FillWatch, PlaceWatch, fault_data
 from controller.runtime import crash, sweeping
@@ -114,7 +113,6 @@ class Daemon:
                 ledger,
                 self._clock,
                 self._inbox,
-                wake=self._wake_pump,
                 ended=self._stopping.set,
                 seed=self._settings.seed,
                 listener=self._recorder,
@@ -142,6 +140,7 @@ class Daemon:
             core.start(
                 {name: supervisor.acknowledge for name, supervisor in self._supervisors.items()},
                 {name: self._supervisors[name].lift for name in veils},
+                self._pump,
             )
             for supervisor in self._supervisors.values():
                 supervisor.start()
@@ -279,10 +278,6 @@ class Daemon:
         log.warning("log-in refused", result=data["result"], place=data["place"])
         if not self._inbox.post(Notice("staff.login", data), timeout_s=5):
             log.error("queue full, a refused log-in was not recorded")
-
-    def _wake_pump(self, written: Sequence[Unsent]) -> None:
-        if self._pump:
-            self._pump.wake(written)
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name

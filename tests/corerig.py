@@ -1,7 +1,7 @@
 """A core thread on a real ledger that can fail, with devices that remember what was acknowledged."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,17 @@ class Unsteady(Ledger):
     together: tuple[int, ...] = ()
     """How many inputs were in each transaction so far."""
 
-    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[Unsent]:
+    def append_together(
+        self,
+        inputs: Sequence[tuple[Sequence[Record], int]],
+        *,
+        coming: Callable[[Sequence[Unsent]], None] | None = None,
+    ) -> list[Unsent]:
         self.together += (len(inputs),)
         if self.failures:
             self.failures -= 1
             raise AppendFailed(self.path, "nothing was stored (test)")
-        return super().append_together(inputs)
+        return super().append_together(inputs, coming=coming)
 
 
 class Rig:
@@ -50,20 +55,26 @@ class Rig:
         self.rows_at_acknowledge: list[int] = []
         self.ended = threading.Event()
         self.woken = 0
+        self.expected: list[Unsent] = []
         self.core = CoreThread(
             setup(unit=1),
             self.ledger,
             Clock(),
             self.inbox,
-            wake=self._wake,
             ended=self.ended.set,
             seed=7,
             listener=listener,
         )
         self.core.restore(list(self.ledger.restore_rows()))
-        self.core.start(dict.fromkeys(("shoe0", "keys0", "cam0"), self._acknowledge))
+        self.core.start(dict.fromkeys(("shoe0", "keys0", "cam0"), self._acknowledge), delivery=self)
 
-    def _wake(self, written: Sequence[Unsent]) -> None:
+    def expect(self, written: Sequence[Unsent]) -> None:
+        """See ``Delivery``."""
+        assert written
+        self.expected = list(written)
+
+    def wake(self, written: Sequence[Unsent]) -> None:
+        """See ``Delivery``."""
         assert written
         self.woken += 1
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from controller.contract.envelope import event_id
+from controller.contract.topics import Topics
+from controller.delivery.publisher import Message
 from controller.delivery.replay import Replay
 from controller.ledger.outbox import Outbox, Unsent
 
@@ -49,6 +52,8 @@ class Flight:
     moving: bool = False
     news: dict[str, Any] | None = None
     ready: deque[Unsent] = field(default_factory=deque)
+    prepared: list[tuple[Unsent, Message]] = field(default_factory=list)
+    """What is being committed, as it will be sent."""
     acked: list[int] = field(default_factory=list)
     read_to: int = 0
     more: bool = True
@@ -66,6 +71,10 @@ class Flight:
     def empty(self) -> bool:
         """Nothing is left to send or to wait for."""
         return not (self.under_way or self.ready or self.held or self.more)
+
+    def prepared_for(self, item: Unsent) -> Message | None:
+        """What was made ready for this very row, not for one of its number: what is rolled back never comes."""
+        return next((message for expected, message in self.prepared if expected is item), None)
 
     def alone(self) -> Unsent | None:
         """The row that is the only thing without an answer, where the broker has taken no other row yet."""
@@ -126,6 +135,16 @@ class HangUps:
             outbox.release(item)
         else:
             outbox.withhold(item, "hangs_up")
+
+
+def as_message(item: Unsent, topics: Topics, ledger: str) -> Message:
+    """How a row is published."""
+    labels = (
+        ("event-id", event_id(ledger, item.stream, item.sequence)),
+        ("type", item.type),
+        ("sequence", f"{item.sequence:016d}"),
+    )
+    return Message(topics.event(item.stream, item.type), item.body, labels=labels)
 
 
 def about(outbox: Outbox, since: str, cause: str | None) -> dict[str, Any]:

@@ -38,6 +38,7 @@ _properties: Callable[[int], Properties] = Properties
 _LARGEST_IN = 8192
 # What paho lets through where a packet is not what it should be.
 _NOT_UNDERSTOOD = (ValueError, LookupError, TypeError, AttributeError, AssertionError, struct.error, MQTTException)
+_CARE_S = 1.0
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -91,6 +92,8 @@ class MqttPublisher:
         self._lookup = Lookup(settings.host, settings.port)
         self._greeting: tuple[str, str] | None = None
         """What the broker said when we came: a cause and its words, both empty where we are welcome."""
+        self._cared_at = 0.0
+        """When paho last looked whether the broker is still there."""
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         finalize(self, os.close, self._bell)
 
@@ -186,7 +189,9 @@ class MqttPublisher:
                 client.loop_read()
             if client.want_write():
                 client.loop_write()
-            client.loop_misc()
+            if (now := time.monotonic()) - self._cared_at >= _CARE_S:
+                self._cared_at = now
+                client.loop_misc()
         except _NOT_UNDERSTOOD as error:
             raise BrokerError("malformed", f"the broker speaks no MQTT that we know: {error!r}") from error
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import structlog
 
-from controller.contract.envelope import event_id, time_text
+from controller.contract.envelope import time_text
 from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError
-from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about
+from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about, as_message
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Publisher, Unheard
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
@@ -74,6 +74,7 @@ class Pump:
         self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
         self._fresh = Fresh(_READ_AT_ONCE)
+        self._expected: Sequence[Unsent] = ()
         self._connected = False
         self._lost_since: str | None = None
         self._failures = 0
@@ -106,6 +107,11 @@ class Pump:
         if not self._woken:
             self._woken = True
             self._publisher.wake()
+
+    def expect(self, written: Sequence[Unsent]) -> None:
+        """These rows are being committed: time to make ready. Nothing of them is sent before ``wake`` has told them."""
+        self._expected = written
+        self._publisher.wake()
 
     def show(self, row: int, body: bytes) -> None:
         """How the table stands after a row: retained at the broker once that row is out. From any thread."""
@@ -235,13 +241,7 @@ class Pump:
             self._publish(flight, outbox, item)
 
     def _publish(self, flight: Flight, outbox: Outbox, item: Unsent) -> None:
-        labels = (
-            ("event-id", event_id(outbox.ledger, item.stream, item.sequence)),
-            ("type", item.type),
-            ("sequence", f"{item.sequence:016d}"),
-        )
-        topic = self._topics.event(item.stream, item.type)
-        self._put(flight, Message(topic, item.body, labels=labels), item)
+        self._put(flight, flight.prepared_for(item) or as_message(item, self._topics, outbox.ledger), item)
         flight.trials += item.type == _WITHHELD
 
     def _put(self, flight: Flight, message: Message, item: Unsent | None = None) -> int:
@@ -275,6 +275,10 @@ class Pump:
         due = flight.moved_at + patience
         wait = min(due, now + _TICK_S) if self._flush_until is None else min(due, now + _TICK_S, self._stop_at)
         self._publisher.wait(wait - now)
+        if self._expected:
+            expected, self._expected = self._expected, ()
+            soon = expected[: self._settings.window]
+            flight.prepared = [(item, as_message(item, self._topics, outbox.ledger)) for item in soon]
         if self._woken:
             self._woken = False
             self._fresh.take(flight)

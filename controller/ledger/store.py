@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -148,8 +148,15 @@ class Ledger:
         """Store the records of one input: ``append_together`` of that alone."""
         return self.append_together([(records, wall_ns)])
 
-    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[Unsent]:
+    def append_together(
+        self,
+        inputs: Sequence[tuple[Sequence[Record], int]],
+        *,
+        coming: Callable[[Sequence[Unsent]], None] | None = None,
+    ) -> list[Unsent]:
         """Store the records of some inputs in one transaction; return what was written once all of it is durable.
+
+        ``coming`` is told what is written just before: whoever has to do with it may prepare, and nothing more.
 
         With each input comes its ``wall_ns`` (nanoseconds since 1970), the ``time`` of its records. Signatures that
         are due go in after the input that made them due: what is written does not depend on what is written together.
@@ -163,6 +170,8 @@ class Ledger:
                     self._put(tail, record, wall_ns)
                 at_once = any(record.type in SIGNED_AT_ONCE for record in records)
                 self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
+            if coming is not None:
+                coming(tail.written)
         if any(record.type in ENDS_A_HAND for records, _ in inputs for record in records):
             self._wipe = True
             self._wipe_log()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.publisher import Dropped, Message, Outcome
 from controller.errors import LocalError
+from controller.ledger.errors import AppendFailed
 from controller.ledger.outbox import Outbox, Unsent
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
 from tests.certificates import Authority
@@ -337,6 +338,34 @@ def test_rows_come_with_the_wake_or_out_of_the_ledger_but_each_once(broker: Mosq
         wait_until(lambda: unsent(r) == 0)
         events = [heard.body for heard in subscriber.heard if b'"specversion"' in heard.body]
         assert events == r.bodies(), "nothing was sent twice"
+
+
+def test_what_is_expected_is_sent_only_once_it_is_durable(broker: MosquittoBroker, rig: MakeRig) -> None:
+    """What is being committed is made ready and no more: where that fails, others may come under its numbers."""
+    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        fails = False
+
+        def coming(written: Sequence[Unsent]) -> None:
+            r.pump.expect([replace(row, body=b"never") for row in written] if fails else written)
+            if fails:
+                # Longer than the pump takes to be ready, and to send what it should not.
+                wait_until(lambda: not r.pump._expected)
+                raise sqlite3.OperationalError("the disk is gone")
+
+        for n in range(60):
+            wait_until(lambda: unsent(r) == 0)
+            fails = n % 3 > 0
+            rows = list(hand_records(f"h{r.ledger.row}"))
+            if not fails:
+                r.pump.wake(r.ledger.append_together([(rows, WALL)], coming=coming))
+                continue
+            with pytest.raises(AppendFailed):
+                r.ledger.append_together([(rows, WALL)], coming=coming)
+            if n % 3 == 1:
+                r.pump.wake(r.ledger.append(rows[:2], WALL))
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert not any(b"never" in heard.body for heard in subscriber.heard)
 
 
 def test_an_idle_connection_proves_that_it_lives(broker: MosquittoBroker, rig: MakeRig) -> None:

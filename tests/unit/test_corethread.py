@@ -34,6 +34,7 @@ def test_acknowledged_only_after_the_outcome_is_stored(rig: Rig) -> None:
     at = rig.rows_at_acknowledge[rig.acknowledged.index(card(1, "As"))]
     assert at == before + 1
     assert rig.woken
+    assert [row.row for row in rig.expected] == [at]
 
 
 def test_a_mistaken_command_stores_nothing(rig: Rig) -> None:
