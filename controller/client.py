@@ -102,6 +102,7 @@ def picture(status: Mapping[str, Any]) -> str:
         )
     lines += [
         f"incident {open_['incident']} {open_['code']} {open_['kind']}: proposed {open_['proposed']}"
+        + (f"; overdue, {open_['severity']}" if open_.get("escalated") else "")
         for open_ in status["incidents"]
     ]
     lines += [

@@ -30,7 +30,7 @@ ONE = ["2c", "2d", "7h", "7s", "9c", "Jd", "Ah", "Kd", "3s", "4c", "5c", "8d", "
 OTHER = ["As", "Ad", "Ac", "Qh", "Qd", "Qs", "8s", "Kd", "3s", "4c", "9h", "8d", "Ts", "Th"]
 """The common cards are the same; own cards and those that are burnt are not."""
 BOARD = {"Kd", "3s", "4c", "8d", "Th"}
-KEPT_BY_TIME = frozenset({"t_ms", "elapsed_ms", "held_ms", "duration_ms", "time"})
+KEPT_BY_TIME = frozenset({"t_ms", "elapsed_ms", "held_ms", "duration_ms", "time", "at"})
 HASHES = frozenset({"prev", "sha256", "signature", "commit", "id", "row", "sequence", "refers"})
 SECRETS = frozenset({"salt", "seed"})
 MORE = """

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from controller.client import picture
 from controller.contract.checking import problems
 from controller.core.facts import Called, HandAttested
 from controller.core.inputs import Command, Input, Notice, Tick
@@ -97,7 +98,7 @@ def test_a_matter_of_the_hand_is_told_in_the_hand_and_holds_it_as_before() -> No
     assert hand is not None
     assert told.data["hand"] == hand.id
     assert waiting.table.session.state.held is not None
-    assert waiting.table.status()["incidents"][0]["escalated"] == 1
+    assert picture(waiting.table.status()).count("overdue, stop") == 1
 
 
 def test_what_is_ruled_in_time_is_never_overdue() -> None:
