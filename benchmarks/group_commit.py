@@ -9,7 +9,7 @@ import logging
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -38,9 +38,14 @@ class Slow(Ledger):
 
     delay_s = 0.0
 
-    def append_together(self, inputs: Sequence[tuple[Sequence[Record], int]]) -> list[Unsent]:
+    def append_together(
+        self,
+        inputs: Sequence[tuple[Sequence[Record], int]],
+        *,
+        coming: Callable[[Sequence[Unsent]], None] | None = None,
+    ) -> list[Unsent]:
         """See ``Ledger``."""
-        rows = super().append_together(inputs)
+        rows = super().append_together(inputs, coming=coming)
         if rows:
             time.sleep(self.delay_s)
         return rows
