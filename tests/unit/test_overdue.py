@@ -28,11 +28,13 @@ class Waiting:
         self.setup = table
         self.table = Table(table)
         self.records: list[Record] = []
+        self.inputs: list[Input] = []
         self.no = self.at = 0
 
     def feed(self, what: Any, wait: int = SECOND) -> list[Record]:
         self.no, self.at = self.no + 1, self.at + wait
-        made = list(self.table.feed(Input(self.no, self.at, WALL + self.at, what)))
+        self.inputs.append(Input(self.no, self.at, WALL + self.at, what))
+        made = list(self.table.feed(self.inputs[-1]))
         self.records += made
         told = [record for record in made if record.type.startswith("incident.")]
         assert [problem for record in told for problem in problems(body(record))] == []
@@ -168,6 +170,21 @@ def test_what_only_surveillance_knows_is_overdue_for_surveillance_alone() -> Non
     assert {record.stream for record in waiting.records if record.type == "incident.updated"} == {"guard"}
     assert "incidents" in waiting.table.status()
     assert waiting.table.status()["incidents"] == []
+
+
+def test_the_same_inputs_grow_the_same_impatience_whoever_asks_for_deadlines_meanwhile() -> None:
+    waiting = table()
+    waiting.feed(DeviceLost("shoe0", 0, "unplugged", "usb"))
+    waiting.pass_ms(DUE_MS + DUE_MS // 2)
+    kept = through_json(waiting.records)
+    waiting.table, before = Table.restore(waiting.setup, kept), len(waiting.inputs)
+    waiting.feed(Notice("test.entered", {"by": {}, "restored": False}))
+    assert waiting.table.deadline() is not None
+    waiting.pass_ms(10 * DUE_MS)
+    again = Table.restore(waiting.setup, kept)
+    told = [record for one in waiting.inputs[before:] for record in again.feed(one)]
+    assert told == waiting.records[len(kept) :]
+    assert [record.data["severity"] for record in told if record.type == "incident.updated"] == ["stop"]
 
 
 def test_the_shipped_profiles_ask_for_a_ruling_within_five_minutes() -> None:
