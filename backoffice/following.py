@@ -29,6 +29,8 @@ AT_ONCE = 200
 SESSION_S = 7 * 86_400
 """How long the broker keeps our session while we are away (MQTT 5)."""
 TICK_S = 0.2
+SOON_S, LATEST_S = 0.5, 30.0
+"""How long we leave a broker alone that has gone: at first, and at most."""
 
 _properties: Callable[[int], Properties] = Properties
 
@@ -48,6 +50,8 @@ class Connection:
     certificate: Path | None = None
     key: Path | None = None
     connect_timeout_s: float = 5.0
+    stable_s: float = 5.0
+    """A connection that lasted so long was a good one: the next attempt comes soon."""
 
 
 class Listener:
@@ -64,6 +68,8 @@ class Listener:
         self._client: Client | None = None
         self._connected = False
         """Whether the broker let us in at least once."""
+        self._welcome_at = 0.0
+        """When it did last."""
         self.reader = Reader(store)
         topics = {pin.table: Topics(source_of(pin.table), pin.test) for pin in store.pins()}
         self.asking = Asking(store, self.reader, topics, connection.client, self._streams)
@@ -76,17 +82,19 @@ class Listener:
         ``StoreError`` at once.
         """
         trouble: BrokerError | None = None
-        pause = 0.5
+        pause = SOON_S
         while not until():
+            attempt = time.monotonic()
             try:
                 self._connection(until)
-                pause = 0.5
             except BrokerError as error:
                 if not self._connected and pause >= 4:
                     raise
                 trouble = error
-                time.sleep(pause)
-                pause = min(30.0, pause * 2)
+                if time.monotonic() - self._settings.stable_s > self._welcome_at >= attempt:
+                    pause = SOON_S
+                rest(pause, until)
+                pause = min(LATEST_S, pause * 2)
             self._close()
         if trouble is not None and not self._connected:
             raise trouble
@@ -94,6 +102,7 @@ class Listener:
     def _connection(self, until: Callable[[], bool]) -> None:
         client = self._open()
         self._connected = True
+        self._welcome_at = time.monotonic()
         try:
             self.asking.connected(time.monotonic())
             while not until():
@@ -217,6 +226,13 @@ class Listener:
                 self._messages.get_nowait()
             client.disconnect()
             client.loop_stop()
+
+
+def rest(seconds: float, until: Callable[[], bool]) -> None:
+    """Leave the broker alone for so long, or until we are told to stop."""
+    deadline = time.monotonic() + seconds
+    while not until() and (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(TICK_S, left))
 
 
 def _topic(message: MQTTMessage) -> str:

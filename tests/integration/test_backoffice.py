@@ -8,6 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from functools import partial
@@ -18,6 +20,7 @@ import pytest
 from paho.mqtt.publish import single
 
 from backoffice.asking import Asking
+from backoffice.following import Connection, Listener, rest
 from backoffice.opening import open_store
 from backoffice.reader import Reader
 from backoffice.sqlite import SqliteStore
@@ -25,6 +28,7 @@ from backoffice.store import Pin, Store
 from backoffice.verifying import heads, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.envelope import withheld
+from controller.contract.topics import STREAMS
 from controller.ledger.files import Retention
 from controller.ledger.keys import Keys, create_signing_key, load_signing_key, load_verify_key
 from controller.ledger.store import Ledger
@@ -131,6 +135,41 @@ def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_pa
         r.play(1)
         follow(store, broker.port)
         assert stored(store) == r.bodies()
+
+
+def test_an_office_is_soon_back_however_often_its_broker_went(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
+) -> None:
+    """A good connection ends the waiting that grew before it."""
+    with rig(broker.port) as r:
+        r.pump.start()
+        store = enrol(tmp_path, r.desk)
+        enough = threading.Event()
+
+        def listen() -> None:
+            where = Connection("127.0.0.1", broker.port, "office", stable_s=0.05)
+            with closing(open_store(str(store))) as opened:
+                Listener(opened, where, STREAMS).run(enough.is_set)
+
+        listening = threading.Thread(target=listen)
+        listening.start()
+        try:
+            for _ in range(5):
+                r.play()
+                wait_until(lambda: stored(store) == r.bodies(), 5, "all in the office")
+                broker.stop()
+                broker.start()
+        finally:
+            enough.set()
+            listening.join(10)
+        assert not listening.is_alive()
+
+
+def test_who_waits_for_a_broker_can_be_told_to_stop() -> None:
+    asked = iter((False, False, True))
+    began = time.monotonic()
+    rest(60, lambda: next(asked))
+    assert time.monotonic() - began < 30
 
 
 def test_verify_from_the_broker_alone(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:

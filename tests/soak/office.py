@@ -50,10 +50,8 @@ class Office:
         return told
 
     def catch_up(self) -> dict[str, Any]:
-        """Ask for all that is missing, until nothing is."""
-        told: dict[str, Any] = json.loads(
-            self._run("follow", str(self.store), "--broker", self._uri, "--until-quiet", "--seconds", "120")
-        )
+        """Ask for all that is missing, until nothing is. Raises ``RuntimeError`` where that takes too long."""
+        told: dict[str, Any] = json.loads(self._run("follow", str(self.store), "--broker", self._uri, "--until-quiet"))
         return told
 
     def verify(self) -> str:
