@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
@@ -24,9 +24,9 @@ from controller.core.records import Record
 from controller.core.setup import Setup
 from controller.core.table import Table
 from controller.errors import FeltError
+from controller.hearers import Acknowledge, Delivery, Lift, Listener
 from controller.inbox import Ask, Inbox, Item, Order, Outcome, Stop
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
-from controller.ledger.outbox import Unsent
 from controller.ledger.store import MOST_TOGETHER, Ledger
 from controller.runtime.clock import Clock
 from controller.standing import Standing
@@ -44,27 +44,6 @@ KEEP_EVERY = 5_000
 log = structlog.get_logger()
 
 
-Acknowledge = Callable[[Reading], bool]
-"""Tells a device that a reading is durable; ``False`` when it could not be told now."""
-
-
-class Lift(Protocol):
-    """Tells a device on which of its channels cards lie face up: see ``drivers.veil``."""
-
-    def __call__(self, open_: frozenset[str], *, playing: bool) -> None:
-        """``playing``: whether a hand is being played."""
-
-
-class Delivery(Protocol):
-    """Who brings to the broker what is written: the pump."""
-
-    def expect(self, written: Sequence[Unsent]) -> None:
-        """This is being committed."""
-
-    def wake(self, written: Sequence[Unsent]) -> None:
-        """This is durable."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Fed:
     """An input that the table has taken and the ledger has not yet. ``outcome``: where a person waits for it."""
@@ -76,16 +55,6 @@ class _Fed:
     mistake: BadCommand | None = None
     recorded: bool = True
     """``False``: a fault stands in its place."""
-
-
-class Listener(Protocol):
-    """Who wants to know all that enters the core: a capture."""
-
-    def input(self, what: Input) -> None:
-        """It is about to be fed."""
-
-    def restored(self, row: int, at: int) -> None:
-        """What the last input led to could not be stored: the table is that of the ledger's row again."""
 
 
 class CoreThread:

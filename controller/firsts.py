@@ -7,7 +7,7 @@ from pathlib import Path
 import structlog
 
 from controller.errors import LocalError
-from controller.ledger import database, locks, restoring
+from controller.ledger import database, locks, referring
 from controller.ledger.errors import LedgerBusy, LedgerError
 from controller.ledger.locks import Lock
 
@@ -29,7 +29,7 @@ def final(ledger: Path, hand: str) -> bool:
     """
     try:
         with closing(database.connect_read_only(ledger)) as connection:
-            restoring.named(ledger, connection, hand, {"type": "hand.final"})
+            referring.named(ledger, connection, hand, {"type": "hand.final"})
     except ValueError:
         return False
     except (sqlite3.Error, LedgerError) as error:

@@ -8,7 +8,8 @@ from typing import Any
 from controller.contract.topics import Source
 from controller.core.inputs import Command
 from controller.core.records import Record
-from controller.corethread import CoreThread, Listener
+from controller.corethread import CoreThread
+from controller.hearers import Listener
 from controller.inbox import Ask, Inbox, Order, Outcome
 from controller.ledger.errors import AppendFailed
 from controller.ledger.keys import Keys, create_auditor_key

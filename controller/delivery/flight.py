@@ -72,6 +72,14 @@ class Flight:
         """Nothing is left to send or to wait for."""
         return not (self.under_way or self.ready or self.held or self.more)
 
+    def sent(self, token: int, item: Unsent | None) -> None:
+        """A message is on its way; with it the broker's time to answer begins, where nothing else was."""
+        now = time.monotonic()
+        if not self.under_way:
+            self.moved_at = now
+        self.under_way[token] = item
+        self.sent_at[token] = now
+
     def prepared_for(self, item: Unsent) -> Message | None:
         """What was made ready for this very row, not for one of its number: what is rolled back never comes."""
         return next((message for expected, message in self.prepared if expected is item), None)

@@ -247,11 +247,7 @@ class Pump:
     def _put(self, flight: Flight, message: Message, item: Unsent | None = None) -> int:
         """Send one message; its outcome is awaited."""
         token = self._publisher.publish(message)
-        now = time.monotonic()
-        if not flight.under_way:
-            flight.moved_at = now
-        flight.under_way[token] = item
-        flight.sent_at[token] = now
+        flight.sent(token, item)
         return token
 
     def _serve_requests(self, flight: Flight, outbox: Outbox) -> None:

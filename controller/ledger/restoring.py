@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from controller.contract.envelope import event_id
 from controller.contract.following import Fault
 from controller.core.records import Record, Stream
 from controller.ledger import database, files, images
@@ -92,20 +91,6 @@ def record_at(path: Path, connection: sqlite3.Connection, row: int) -> Record | 
         return None
     stream, sequence, body = found
     return restored(path, stream, sequence, body, None)
-
-
-def named(path: Path, connection: sqlite3.Connection, hand: str | None, what: Mapping[str, str]) -> str:
-    """The id of the newest event of a type of a hand, in this file or an archived one. Raises ``ValueError``."""
-    found = connection.execute(
-        "SELECT stream, sequence FROM row WHERE hand = ? AND type = ? ORDER BY row DESC LIMIT 1", (hand, what["type"])
-    ).fetchone()
-    if found is not None:
-        return event_id(database.meta(connection)["ledger"], *found)
-    previous = files.previous(path, connection)
-    if previous is None or not previous.exists():
-        raise ValueError(f"this ledger has no {what['type']} of hand {hand}")
-    with closing(database.connect_read_only(previous)) as older:
-        return named(previous, older, hand, what)
 
 
 def beginning(

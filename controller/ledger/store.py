@@ -20,7 +20,7 @@ from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
 from controller.errors import LocalError
-from controller.ledger import database, ends, files, images, locks, restoring, tailcheck
+from controller.ledger import database, ends, files, images, locks, referring, restoring, tailcheck
 from controller.ledger.ends import Tail
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.keys import Keys
@@ -327,7 +327,7 @@ class Ledger:
             day=day or tail.day or envelope.time_text(wall_ns)[:10],
             session=session,
             test=self.test,
-            data=self._resolved(record, tail),
+            data=referring.resolved(self.path, self._connection, record, tail.heads),
         )
         key, box = None, None
         if record.secret is not None:
@@ -337,22 +337,6 @@ class Ledger:
         self._connection.execute(_INSERT, (tail.row, stream, sequence, record.type, record.hand, body, key, box))
         tail.heads[stream] = Head(sequence, digest(body))
         tail.written.append(Unsent(tail.row, stream, sequence, record.type, body))
-
-    def _resolved(self, record: Record, tail: Tail) -> dict[str, Any]:
-        """The data of a record with what only we know: the id of an event it refers to, how far the streams go.
-
-        The core names an event by its type. Raises ``ValueError`` where this file has no such event.
-        """
-        if "through" in record.data:
-            heads = {stream: tail.heads.get(stream, Head()).sequence for stream in record.data["through"]}
-            return record.data | {"through": {stream: f"{last:016d}" for stream, last in heads.items()}}
-        refers = record.data.get("refers")
-        if isinstance(refers, dict):
-            return record.data | {"refers": restoring.named(self.path, self._connection, record.hand, refers)}
-        if isinstance(refers, list) and refers and isinstance(refers[0], dict):
-            named = [restoring.named(self.path, self._connection, one["hand"], one) for one in refers]
-            return record.data | {"refers": named}
-        return record.data
 
     def _sign(self, tail: Tail, at_least: int, wall_ns: int) -> None:
         """Sign the head of each stream that has so many unsigned rows. A signature itself is not counted."""
