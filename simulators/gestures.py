@@ -264,6 +264,8 @@ def _recording(recording: Recording, what: str, now: int) -> Answer:
     match what:
         case "begin":
             recording.begin(now)
+        case "turn":
+            recording.turn()
         case "state":
             return {"left": recording.left}
         case _:

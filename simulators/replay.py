@@ -1,9 +1,11 @@
 """``feltsim replay``: play a capture's bytes into a daemon, byte for byte.
 
 Without ``-c`` the devices of the capture are served, and one line says where. A line on standard input begins the run;
-the devices are gone when it ends.
+the devices are gone when it ends. Where the recorded daemon was started again there is a run for each start: the line
+``turn`` comes to the next one, and a daemon that is started then finds the devices as that one did.
 With ``-c TABLE.toml`` a daemon is started on that table in test mode, with the recorded devices in the place of its
-own, and is told what people said then; at the end the counts of what it concluded are shown.
+own, and is told what people said then; it is killed, or stopped, and started again where the recorded one was. At the
+end the counts of what it concluded are shown.
 
 A capture that usbmon made of a real device replays too: ``--device NAME=BUS-DEVICE:DRIVER`` says which of its devices
 is which of the table.
@@ -22,18 +24,26 @@ from typing import Any
 
 from controller.capture.errors import CaptureError
 from controller.capture.reading import Said, told
+from controller.capture.wire import Passed
 from controller.errors import FeltError
 from controller.ledger.keys import load_auditor_key
 from controller.ledger.reading import read_records
+from drivers.options import MS
 from simulators.config import toml
 from simulators.errors import RigError, SimulatorError
 from simulators.process import DaemonProcess
-from simulators.recording import devices_of
+from simulators.recording import devices_of, runs_of
 from simulators.rigs import Host
+from simulators.through.wires import last_row
 from simulators.verdict import Exit
 
 LINKS = {"keypad": "keyboard", "shoe": "bulk", "camera": "bulk"}
 SETTLE_S = 2.0
+NEAR = 200 * MS
+"""Who speaks so soon after a key has seen what the table made of it."""
+PATIENCE_S = 30.0
+QUIET_S = 0.15
+"""All that was said has been understood when nothing new was written for so long."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,10 +78,10 @@ def _replay(asked: argparse.Namespace, folder: Path) -> int:
         if asked.config is None:
             sys.stdout.write(json.dumps({"ready": True, "devices": host.uris}) + "\n")
             sys.stdout.flush()
-            for _ in sys.stdin.buffer:
-                _begin(host)
+            for line in sys.stdin.buffer:
+                _all(host, "turn" if line.strip() == b"turn" else "begin")
             return Exit.PASSED
-        return _into_daemon(asked, folder, host, [one for one in lines if isinstance(one, Said)])
+        return _into_daemon(asked, folder, host, lines)
 
 
 def _named(text: str) -> tuple[str, tuple[str, str]]:
@@ -110,37 +120,80 @@ def _spec(name: str, recorded: str, driver: str, asked: argparse.Namespace, fold
     }
 
 
-def _into_daemon(asked: argparse.Namespace, folder: Path, host: Host, said: Sequence[Said]) -> int:
+def _into_daemon(asked: argparse.Namespace, folder: Path, host: Host, lines: Sequence[Said | Passed]) -> int:
     ledger = asked.ledger or folder / "ledger"
     daemon = DaemonProcess(_table(asked.config, folder, host.uris, ledger), asked.speed)
-    orders = [one for one in said if one.what.get("kind") == "Command"]
-    began = next((one.at for one in said), 0)
-    daemon.start()
+    answered: Counter[bool] = Counter()
+    runs = runs_of(lines)
     try:
-        start = time.monotonic()
-        _begin(host)
-        refused = 0
-        for one in orders:
-            time.sleep(max(0.0, start + (one.at - began) / 1e9 / asked.speed - time.monotonic()))
-            what = one.what["what"]
-            who = {"by": what["by"], "role": what["role"], "reason": what["reason"]}
-            refused += not daemon.ask(what["name"], what["args"], **who)["ok"]
-        while any(host.do("state", name)["left"] for name in host.uris):
-            time.sleep(0.05)
+        for number, run in enumerate(runs):
+            if number:
+                if any(_stopped(one) for one in runs[number - 1]):
+                    _ended(daemon)
+                else:
+                    daemon.kill()
+                _all(host, "turn")
+            daemon.start()
+            answered += _run(daemon, host, ledger, run, asked.speed)
+            _settled(ledger, QUIET_S)
         time.sleep(SETTLE_S)
+        _ended(daemon)
     finally:
-        code = daemon.stop()
-    if code != 0:
-        raise RigError(f"the daemon ended with {code}: {daemon.last_words()}")
+        daemon.kill()
     counts = Counter(record.type for record in read_records(ledger))
     told_of = ", ".join(f"{count} x {kind}" for kind, count in sorted(counts.items()))
-    sys.stdout.write(f"{len(orders)} commands, {refused} refused\n{told_of}\n")
+    sys.stdout.write(f"{answered.total()} commands, {answered[False]} refused\n{told_of}\n")
     return Exit.PASSED
 
 
-def _begin(host: Host) -> None:
+def _run(daemon: DaemonProcess, host: Host, ledger: Path, run: Sequence[Said | Passed], speed: float) -> Counter[bool]:
+    """One run: whether what people said was done. Devices have said all of theirs when it returns."""
+    answered: Counter[bool] = Counter()
+    asked = {one.device for one in run if isinstance(one, Passed) and not one.inward}
+    start, began, last = time.monotonic(), run[0].at, 0
+    _all(host, "begin")
+    for one in run:
+        if isinstance(one, Passed) and one.device not in asked:
+            last = one.at
+        elif isinstance(one, Said) and one.what.get("kind") == "Command":
+            time.sleep(max(0.0, start + (one.at - began) / 1e9 / speed - time.monotonic()))
+            if one.at - last < NEAR:
+                _settled(ledger, QUIET_S)
+            what = one.what["what"]
+            who = {"by": what["by"], "role": what["role"], "reason": what["reason"]}
+            answered[bool(daemon.ask(what["name"], what["args"], **who)["ok"])] += 1
+    while any(host.do("state", name)["left"] for name in host.uris):
+        time.sleep(0.01)
+    # A key that was down, and what the table was waiting for, were so until then and no longer.
+    time.sleep(max(0.0, start + (run[-1].at - began) / 1e9 / speed - time.monotonic()))
+    return answered
+
+
+def _stopped(one: Said | Passed) -> bool:
+    """Whether it is the last word of a daemon that was stopped in order."""
+    return isinstance(one, Said) and one.what.get("kind") == "Notice" and one.what["what"]["kind"] == "daemon.stopped"
+
+
+def _settled(ledger: Path, quiet_s: float) -> None:
+    """Wait until nothing more is written. Raises ``RigError`` for a table that never comes to rest."""
+    deadline = time.monotonic() + PATIENCE_S
+    row, since = -1, time.monotonic()
+    while time.monotonic() - since < quiet_s:
+        if (now := last_row(ledger)) != row:
+            row, since = now, time.monotonic()
+        if since > deadline:
+            raise RigError(f"{ledger}: grows on although no device says anything")
+        time.sleep(0.01)
+
+
+def _all(host: Host, what: str) -> None:
     for name in host.uris:
-        host.do("begin", name)
+        host.do(what, name)
+
+
+def _ended(daemon: DaemonProcess) -> None:
+    if (code := daemon.stop()) != 0:
+        raise RigError(f"the daemon ended with {code}: {daemon.last_words()}")
 
 
 def _table(config: Path, folder: Path, uris: Mapping[str, str], ledger: Path) -> Path:
