@@ -279,7 +279,8 @@ def _play_scenario(
     plan = replace(plan, six=ask.six and plan.kind == "rfid" and not plan.boxes)
     for lack in lacks(script, ask.through, ask.rig[0] if ask.rig else None):
         raise NotRunnable(f"{lack.value}: {lack.remedy}")
-    plan = replace(plan, disk=any(_on_disk(act) for step in script.steps for act in step.acts))
+    disk = any(_on_disk(act) for step in script.steps for act in step.acts)
+    plan = replace(plan, disk=disk, metrics=bool(script.final.sealed))
     if plan.disk and ledger is not None:
         raise NotRunnable("disk.fill: the ledger lies on a small disk of its own; leave out --ledger")
     for _ in range(script.run.repeat):
@@ -292,8 +293,11 @@ def _play_scenario(
             late = ask.rig[0].most_late_ms if ask.rig else None
             playing.ScenarioRun(script, plan, stage, kills=kills, through=ask.through, most_late_ms=late).play(case)
             seen = list(stage.seen)
-        if script.final.sealed and ask.through == "virtual" and journal is None:
-            _play_twin(script, plan, ask, seen, case)
+        alone = not (journal or ledger or ask.rig)
+        # Where time is real, an accident meets no two runs at the same moment.
+        alike = ask.through == "virtual" or (ask.through == "wires" and not case.faulted)
+        if script.final.sealed and alone and alike:
+            _play_twin(script, plan, ask, seen, speed, case)
 
 
 def _play_recording(one: Found, ask: Ask, journal: Journal | None, ledger: Path | None, case: Case) -> None:
@@ -306,12 +310,17 @@ def _play_recording(one: Found, ask: Ask, journal: Journal | None, ledger: Path 
         _play_scenario(replace(one, path=script, pick=None), ask, journal, ledger, case, one)
 
 
-def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], case: Case) -> None:
-    """The same acts with other closed cards: nothing that leaves the process may differ for it."""
+def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], speed: int, case: Case) -> None:
+    """The same acts with other closed cards: nothing that leaves the process may differ for it.
+
+    Over wires the play is compared: when a device or the broker says something of itself is another thing each time.
+    """
+    wires = ask.through == "wires"
     other, apart = sealed.twin(script, seen), Case(case.name, "passed")
-    with _stage(plan, ask, None, None, 1, killed=script.killed) as stage:
-        playing.ScenarioRun(other, plan, stage).play(apart)
-        found = [f"final.sealed: {line}" for line in sealed.differences(seen, stage.seen)]
+    with _stage(plan, ask, None, None, speed, killed=script.killed) as stage:
+        playing.ScenarioRun(other, plan, stage, kills=script.killed and wires, through=ask.through).play(apart)
+        lines = sealed.differences(seen, stage.seen, ("play",) if wires else ())
+    found = [f"final.sealed: {line}" for line in lines]
     case.lines += found
     case.leaked += len(found)
 

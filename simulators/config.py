@@ -14,7 +14,14 @@ PATIENCE_MS = {"timeout_ms": 500, "gap_ms": 50}
 
 
 def write(
-    plan: Plan, folder: Path, uris: Mapping[str, str], broker: str, version: str, ledger: Path, speed: int = 1
+    plan: Plan,
+    folder: Path,
+    uris: Mapping[str, str],
+    broker: str,
+    version: str,
+    ledger: Path,
+    speed: int = 1,
+    metrics: int = 0,
 ) -> Path:
     """Write all files into ``folder`` and return the table's configuration. Keys lie beside the ledger."""
     # The table's time runs faster than that of processes and wires: a driver must not lose patience for that.
@@ -53,6 +60,8 @@ def write(
         "socket": {"path": str(folder / "feltd.sock")},
         "devices": {device.name: _device(device, uris[device.name], patience, speed) for device in plan.layout.devices},
     }
+    if metrics:
+        table["metrics"] = {"port": metrics}
     path = folder / "table.toml"
     path.write_text(toml(table), encoding="utf-8")
     return path

@@ -26,16 +26,18 @@ NAMES = re.compile(
     r"|[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 """Hands, sessions, incidents and counts bear the day; hashes, salts, keys and ids are hex."""
+SIGNED = "ledger.signed"
+"""Where time is real it comes when it is due, between any two others."""
 SHOWN = 40
 """So many lines of a difference are told where a case fails."""
 
 
 def lines(events: Sequence[Seen], streams: Sequence[str] = ()) -> list[str]:
-    """The events as they are compared, a line each; with ``streams`` those of these streams alone."""
+    """The events as they are compared, a line each; with ``streams`` what the table had to say in these alone."""
     return [
         f"{event.stream} {event.type} {json.dumps(_masked(event.data), sort_keys=True, ensure_ascii=False)}"
         for event in events
-        if not streams or event.stream in streams
+        if not streams or (event.stream in streams and event.type != SIGNED)
     ]
 
 
@@ -73,5 +75,7 @@ def differences(script: Scenario, events: Sequence[Seen], through: str) -> list[
 def diff(file: Path, now: Sequence[str], *, whole: bool) -> list[str]:
     """The lines that differ from those in the file; without ``whole`` the play alone is compared."""
     text = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    accepted = [line for line in text if not line.startswith("#") and (whole or line.startswith("play "))]
+    accepted = [line for line in text if not line.startswith("#")]
+    if not whole:
+        accepted = [line for line in accepted if line.startswith("play ") and not line.startswith(f"play {SIGNED} ")]
     return list(difflib.unified_diff(accepted, list(now), "accepted", "now", lineterm="", n=1))

@@ -54,6 +54,8 @@ class Plan:
     """Whether an RFID table has a shoe beside its antennas."""
     disk: bool = False
     """Whether its ledger lies on a small disk of its own, to be filled."""
+    metrics: bool = False
+    """Whether its daemon serves its numbers, to be looked through."""
     six: bool = False
     """An RFID table of six devices of six makes (``layout.six_table``)."""
 

@@ -38,7 +38,7 @@ from simulators.scripts.scenario import Scenario
 from simulators.scripts.sequence import Step, When, groups
 from simulators.seen import Seen, hand_seen, hands
 from simulators.through.moments import Then, together
-from simulators.through.stage import Captured, Stage
+from simulators.through.stage import Asked, Captured, Stage
 from simulators.verdict import Case
 
 ANSWER_MS = 20_000
@@ -158,6 +158,8 @@ class ScenarioRun:
         self.lines: list[str] = []
         self.struck: list[str] = []
         """The kinds of fault that devices had so far."""
+        self._answers: dict[str, None] = {}
+        """What of sealed cards the daemon has answered to somebody, each once."""
         self.began = stage.now
         steps = range(1, len(scenario.steps))
         dice = random.Random(f"kills/{plan.seed}")
@@ -178,6 +180,7 @@ class ScenarioRun:
                 for step in group:
                     progress(step)
             self.steps(group)
+            self._ask()
             drawn = [*self.dealer.drawn(), *stage.drawn()]
             case.drawn += [(group[0].id, name, ms) for name, ms in drawn]
         done_at = stage.now
@@ -187,6 +190,7 @@ class ScenarioRun:
             close_table(self.plan, stage)
         else:
             stage.pause(2000)
+        self._ask(last=True)
         changed = stage.end()
         seen = stage.seen
         changed += always(stage) if scenario.close else invariants.after_final(seen)
@@ -224,10 +228,16 @@ class ScenarioRun:
         cards, stage = self.scenario.final.sealed, self.stage
         if not cards:
             return []
-        found = sealed.told(stage.seen, cards, self.plan.deck)
+        found = [*sealed.told(stage.seen, cards, self.plan.deck), *self._answers]
         if isinstance(stage, Captured):
             found += sealed.left(stage.capture.parent, cards, self.plan.deck)
         return [f"final.sealed: {line}" for line in found]
+
+    def _ask(self, *, last: bool = False) -> None:
+        """Where cards are sealed, the daemon is asked what anybody may ask it, after every step."""
+        if self.scenario.final.sealed and isinstance(self.stage, Asked):
+            pages = self.stage.pages(last=last)
+            self._answers |= dict.fromkeys(sealed.answered(pages, self.scenario.final.sealed, self.plan.deck))
 
     def _slow(self, case: Case) -> list[str]:
         found = []

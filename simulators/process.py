@@ -19,7 +19,9 @@ STOP_S = 20.0
 class DaemonProcess:
     """``feltd run`` on a configuration. It says itself when it is ready, as it does to systemd."""
 
-    def __init__(self, config: Path, speed: float, capture: Path | None = None) -> None:
+    def __init__(self, config: Path, speed: float, capture: Path | None = None, folder: Path | None = None) -> None:
+        """``folder``: where it runs, and leaves a core file if it ever does."""
+        self._folder = folder
         self._config = config
         self._capture = capture
         self._speed = speed
@@ -47,6 +49,7 @@ class DaemonProcess:
             self._process = subprocess.Popen(
                 [*command, "--test-speed", str(self._speed), "--log", "json", *self._captured()],
                 env={**os.environ, "NOTIFY_SOCKET": str(notify), "PYTHONPATH": _home()},
+                cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

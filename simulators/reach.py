@@ -30,6 +30,12 @@ for (value,) in ledger.execute(sys.argv[2], (int(sys.argv[3]),)):
 """
 """Read a ledger where it lies, with nothing but Python's own library."""
 
+PAGE = """
+import sys, urllib.request
+sys.stdout.write(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/metrics", timeout=5).read().decode())
+"""
+"""Read the numbers of a daemon on its machine, which serves them to nobody else."""
+
 IDENTITY = ("model", "serial", "firmware")
 
 Done = subprocess.CompletedProcess[str]
@@ -167,6 +173,14 @@ def ups(reach: Reach, ledger: Path) -> dict[str, Mapping[str, str]]:
     """Who each device has said it is, by the ledger's newest ``device.up`` of it. Raises ``RigError``."""
     said = (json.loads(bytes.fromhex(line))["data"] for line in _asked(reach, ledger, UPS, 0))
     return {one["device"]: {name: str(one.get(name) or "") for name in IDENTITY} for one in said}
+
+
+def numbers(reach: Reach, port: int) -> str:
+    """The page of numbers that a daemon serves there. Raises ``RigError``."""
+    done = reach.run(reach.python, "-c", PAGE, str(port))
+    if done.returncode != 0:
+        raise RigError(f"http://127.0.0.1:{port}/metrics there: {done.stderr.strip().splitlines()[-1:]}")
+    return done.stdout
 
 
 def _asked(reach: Reach, ledger: Path, query: str, row: int) -> list[str]:

@@ -47,6 +47,8 @@ class Dut:
     """Its devices, with their drivers."""
     ledger: Path
     socket: Path
+    metrics: int = 0
+    """The port of its numbers on its machine; 0 where it serves none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class Rig:
             settings = load(self.config)
             setup = settings.setup
             names = {device.name: device.driver for device in settings.devices}
-            where = (settings.ledger.file, settings.socket.path)
+            where = (settings.ledger.file, settings.socket.path, settings.metrics_port or 0)
             return Dut(setup.site, setup.table, setup.test, setup.profile.name, names, *where)
         return _copied(self.config, read_toml(self.config))
 
@@ -157,7 +159,7 @@ def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
         raise RigError(f"{path}: state_dir, ledger.file and socket.path of another machine are given from the root /")
     names = {name: str(device["driver"]) for name, device in tree.get("devices", {}).items()}
     facts = (tree["site"], tree["table"], tree.get("test") is True, tree["profile"], names)
-    return Dut(*facts, Path(ledger), Path(listens))
+    return Dut(*facts, Path(ledger), Path(listens), int(tree.get("metrics", {}).get("port", 0)))
 
 
 def _node(path: Path, port: str) -> str:

@@ -2,10 +2,11 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from controller.client import NotReachable
 from controller.contract.topics import Source, Topics
@@ -34,6 +35,11 @@ BOOT_S = 180.0
 
 class Reached(DaemonProcess):
     """A daemon that the rig did not start: it is asked, and neither started nor stopped."""
+
+    @property
+    def running(self) -> bool:
+        """It was found running."""
+        return True
 
     def start(self) -> None:
         """It runs."""
@@ -176,6 +182,15 @@ class RigStage(WiresStage):
         if start.startswith("systemd:"):
             return UnitDaemon(self._rig.config, start.removeprefix("systemd:"), self._bench.reach)
         return (DaemonProcess if start else Reached)(self._rig.config, 1, self.capture)
+
+    def pages(self, *, last: bool) -> Mapping[str, Any]:
+        """At the end only: the way to another machine takes its time, and acts are not to be late for it."""
+        if not last or not self._daemon.running:
+            return {}
+        told: dict[str, Any] = {"status": self._daemon.ask("status")}
+        if self._dut.metrics:
+            told["metrics"] = reaches.numbers(self._bench.reach, self._dut.metrics)
+        return told
 
     def end(self) -> list[str]:
         """Wait until all that this case led to is delivered, and prove it; a daemon that the rig started is ended."""

@@ -90,6 +90,14 @@ class Captured(Protocol):
     capture: Path
 
 
+@runtime_checkable
+class Asked(Protocol):
+    """A stage whose daemon answers whoever asks."""
+
+    def pages(self, *, last: bool) -> Mapping[str, Any]:
+        """What it answers just now, by what was asked for. ``last``: nothing more is asked in this run."""
+
+
 class Journal:
     """The ledger of a rehearsal in this process, with keys of its own beside it."""
 

@@ -3,14 +3,16 @@
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
 from controller.contract.topics import Source, Topics
 from simulators import config
-from simulators.broker import AmqttBroker, Broker, MosquittoBroker, mosquitto_program
+from simulators.broker import AmqttBroker, Broker, MosquittoBroker, free_port, mosquitto_program
 from simulators.dealer import CardSlides, Deed, Drawn, KeyDown, KeyUp, Lay, Lift, Turn
 from simulators.dealer_rfid import AntennaDealer
 from simulators.disk import Disk
@@ -33,6 +35,7 @@ from simulators.tokens import Tokens
 
 DEVICES_S = 15.0
 DELIVERED_S = 20.0
+PAGE_S = 5.0
 HAND_OVER_S = 0.15
 """From a key to the next card a dealer's hand needs at least this long, however fast the table's time runs."""
 PERSISTENT = """\
@@ -94,9 +97,11 @@ class WiresStage:
         for place, tags in plan.tokens.places.items():
             self._field("put", place, tags)
         uri, version = self._broker.uri, self._broker.versions[0]
-        table = config.write(plan, self._folder, self._host.uris, uri, version, self.ledger, self._speed)
+        self._metrics = free_port() if plan.metrics else 0
+        where = (uri, version, self.ledger, self._speed, self._metrics)
+        table = config.write(plan, self._folder, self._host.uris, *where)
         self.capture = self._folder / "capture.pcapng"
-        self._daemon = DaemonProcess(table, self._speed, self.capture)
+        self._daemon = DaemonProcess(table, self._speed, self.capture, self._folder)
         self._open.append(self._daemon.stop)
         self._start_daemon()
         for order in plan.opening():
@@ -164,6 +169,16 @@ class WiresStage:
                 self._system(what)
             case _:
                 self._do(what)
+
+    def pages(self, *, last: bool) -> Mapping[str, Any]:
+        """See ``Asked``. Raises ``ProductFailure``."""
+        del last
+        if not self._daemon.running:
+            return {}
+        told: dict[str, Any] = {"status": self._daemon.ask("status")}
+        if self._metrics:
+            told["metrics"] = numbers(self._metrics)
+        return told
 
     def end(self) -> list[str]:
         """End the daemon in order, wait until all is delivered, and prove it: a line for each thing wrong."""
@@ -299,6 +314,22 @@ def broker_for(folder: Path) -> Broker:
     if mosquitto_program():
         return MosquittoBroker(folder, basic=PERSISTENT.format(folder=folder))
     return AmqttBroker()
+
+
+def numbers(port: int) -> str:
+    """The page that a daemon serves on loopback. Raises ``ProductFailure``."""
+    caller = HTTPConnection("127.0.0.1", port, timeout=PAGE_S)
+    try:
+        caller.request("GET", "/metrics")
+        answer = caller.getresponse()
+        page = answer.read().decode()
+    except (OSError, HTTPException) as error:
+        raise ProductFailure(f"metrics: http://127.0.0.1:{port}/metrics does not answer: {error}") from error
+    finally:
+        caller.close()
+    if answer.status != HTTPStatus.OK:
+        raise ProductFailure(f"metrics: http://127.0.0.1:{port}/metrics answers {answer.status}")
+    return page
 
 
 def bodies_after(ledger: Path, row: int) -> list[bytes]:

@@ -14,6 +14,8 @@ from simulators.scripts import scenario
 from simulators.scripts.acts import Act, Declare, Press, Slide
 from simulators.scripts.variants import Pick
 from simulators.seen import Seen
+from simulators.through import wires
+from simulators.through.wires import numbers
 from simulators.tokens import card_tag
 
 BOTH = Path(__file__).parent / "scenarios" / "both-tables.toml"
@@ -49,6 +51,43 @@ def test_what_a_daemon_leaves_is_looked_through(tmp_path: Path) -> None:
     assert sealed.left(tmp_path, ["2d"], tags) == ["feltd.log shows 2d", "ledger has the tag of a card"]
 
 
+def test_a_core_file_is_a_leak_and_a_crash_cries_into_the_log(tmp_path: Path) -> None:
+    tags = {card_tag("As"): "As"}
+    (tmp_path / "core.4711").write_bytes(b"\x7fELF")
+    (tmp_path / "feltd.log").write_text(f"Fatal Python error: Aborted\n  seen = '2d', {card_tag('As')}\n", "utf-8")
+    assert sorted(sealed.left(tmp_path, ["2d"], tags)) == [
+        "core.4711 was left: the memory of a table holds closed cards",
+        "feltd.log has the tag of a card",
+        "feltd.log shows 2d",
+    ]
+
+
+def test_what_a_daemon_answers_is_looked_through() -> None:
+    pages = {"metrics": 'felt_cards{card="2d"} 1\nfelt_x{sha="9c2d"} 2\n', "status": {"tags": [card_tag("As").lower()]}}
+    wanted = ["metrics shows 2d", "status has the tag of a card"]
+    assert sealed.answered(pages, ["2d", "9c"], {card_tag("As"): "As"}) == wanted
+
+
+@pytest.mark.wires
+@pytest.mark.slow
+def test_over_wires_the_numbers_are_looked_through_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the hand is played once more with other cards: the quick sibling is the one of virtual devices below."""
+    whole, pages = BOTH.with_name("whole-hand.toml"), []
+
+    def telling(port: int) -> str:
+        pages.append(numbers(port))
+        leak = 'felt_last_card{card="9c"} 1\n' if len(pages) == 4 else ""
+        return pages[-1] + leak
+
+    monkeypatch.setattr(wires, "numbers", telling)
+    case = play(Found(whole, "case", Pick("", "shoe")), Ask("wires"))
+    assert case.lines == ["final.sealed: metrics shows 9c"]
+    assert case.leaked == 1
+    steps = len(scenario.load(whole).steps)
+    assert len(pages) == 2 * (steps + 1), "both runs, after every step and at the end"
+    assert all("# TYPE " in page for page in pages)
+
+
 def test_the_second_run_has_other_cards_where_nobody_saw_them() -> None:
     script = scenario.load(BOTH, RFID)
     opened = Seen(0, "play", "card.opened", {"card": "5d"})
@@ -70,6 +109,13 @@ def test_a_difference_is_told_where_it_is() -> None:
         'with other closed cards: play card.dealt {"a": 2}, not play card.dealt {"a": 1}',
         "with other closed cards: 2 events, not 1",
     ]
+
+
+def test_where_time_is_real_the_streams_of_devices_are_not_compared() -> None:
+    ours = [Seen(0, "play", "card.dealt", {"a": 1}), Seen(0, "ops", "device.up", {"a": 1})]
+    theirs = [Seen(0, "play", "ledger.signed", {"a": 2}), ours[0]]
+    assert sealed.differences(ours, theirs, ("play",)) == []
+    assert len(sealed.differences(ours, theirs)) == 2
 
 
 def test_a_table_that_tells_more_of_some_cards_than_of_others_fails(monkeypatch: pytest.MonkeyPatch) -> None:
