@@ -21,6 +21,7 @@ ANSWER_S = 60.0
 CONNECT_S = 15.0
 LAST_ROW = "SELECT coalesce(max(row), 0) FROM row WHERE row > ?"
 BODIES = "SELECT hex(body) FROM row WHERE row > ? ORDER BY row"
+SIGNED = "SELECT hex(body) FROM row WHERE row > ? AND type = 'ledger.signed' ORDER BY row DESC LIMIT 1"
 UPS = "SELECT hex(body) FROM row WHERE row > ? AND type = 'device.up' ORDER BY row"
 QUERY = """
 import sqlite3, sys
@@ -173,6 +174,12 @@ def ups(reach: Reach, ledger: Path) -> dict[str, Mapping[str, str]]:
     """Who each device has said it is, by the ledger's newest ``device.up`` of it. Raises ``RigError``."""
     said = (json.loads(bytes.fromhex(line))["data"] for line in _asked(reach, ledger, UPS, 0))
     return {one["device"]: {name: str(one.get(name) or "") for name in IDENTITY} for one in said}
+
+
+def signer(reach: Reach, ledger: Path) -> str:
+    """The id of the key with which a ledger was signed last; empty where it was not yet. Raises ``RigError``."""
+    lines = _asked(reach, ledger, SIGNED, 0)
+    return str(json.loads(bytes.fromhex(lines[0]))["data"]["key"]) if lines else ""
 
 
 def numbers(reach: Reach, port: int) -> str:

@@ -13,8 +13,12 @@ from statistics import median
 from typing import Any
 
 from controller import client
+from controller.contract.integrity import key_id
+from controller.contract.keyfile import TEST_KEY
 from controller.contract.topics import Source, Topics
 from controller.faults import BadConfiguration, read_toml
+from controller.ledger.errors import KeyFileError
+from controller.ledger.keys import load_verify_key
 from controller.settings import load
 from simulators import brokerat
 from simulators import reach as reaches
@@ -80,6 +84,8 @@ class Rig:
     """A small file system of the machine under test that holds the ledger and may be filled."""
     board: str
     """The serial port of the relay board; empty where the rig switches nothing."""
+    key: str = ""
+    """The id of the rig's signing key, with which the table under test signs; empty where nobody asks."""
 
     @property
     def remote(self) -> bool:
@@ -119,7 +125,7 @@ def read(path: Path) -> Rig:
     ssh_config = dut.text("ssh_config", None)
     feltd = dut.text("feltd", "feltd")
     config = path.parent / dut.text("config")
-    dut.text("key", "")
+    key = _key(path.parent, dut) if "key" in dut else ""
     disk = dut.text("disk", None)
     if disk is not None and not disk.startswith("/"):
         raise dut.wrong("disk", disk, "name the mount point from the root /")
@@ -148,7 +154,21 @@ def read(path: Path) -> Rig:
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
     where = (path, kind, name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
-    return Rig(*where, expect, late, Path(disk) if disk else None, _node(path, board))
+    return Rig(*where, expect, late, Path(disk) if disk else None, _node(path, board), key)
+
+
+def _key(folder: Path, dut: Section) -> str:
+    """The id of the key that the table under test signs with: one for rehearsals, which no live meter accepts."""
+    name = dut.text("key")
+    file = folder / name
+    try:
+        marked = file.read_bytes().startswith(TEST_KEY)
+        key = load_verify_key(file)
+    except (OSError, KeyFileError) as error:
+        raise dut.wrong("key", name, f"name the public half of the rig's signing key: {error}") from error
+    if not marked:
+        raise dut.wrong("key", name, "is a key for live play: make one with feltd keys --test")
+    return key_id(key.public_bytes_raw())
 
 
 def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
@@ -256,12 +276,18 @@ def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[st
 
 
 def identified(rig: Rig, reach: Reach) -> dict[str, str]:
-    """Who stands at each port, by what the daemon found there. Raises ``RigError`` where it is somebody else."""
+    """Who stands at each port, by what the daemon found there. Raises ``RigError`` where it is somebody else.
+
+    Also where the table has signed with another key than the rig's.
+    """
     found = reaches.ups(reach, rig.dut.ledger)
     for name, wanted in rig.expect.items():
         for what, value in wanted.items():
             if (got := found.get(name, {}).get(what)) != value:
                 raise RigError(f"devices.{name}.expect.{what} = {value!r}: the daemon found {got!r} at its port")
+    signer = reaches.signer(reach, rig.dut.ledger)
+    if rig.key and signer not in ("", rig.key):
+        raise RigError(f"dut.key: the table signs with the key {signer}, the rig's is {rig.key}")
     return {f"device.{name}": " ".join(filter(None, who.values())) for name, who in found.items()}
 
 

@@ -194,8 +194,13 @@ class RigStage(WiresStage):
 
     def end(self) -> list[str]:
         """Wait until all that this case led to is delivered, and prove it; a daemon that the rig started is ended."""
-        if self._rig.start:
-            return super().end()
+        lines = super().end() if self._rig.start else self._delivered()
+        signers = {event.data["key"] for event in self.seen if event.type == "ledger.signed"}
+        others = signers - {self._rig.key} if self._rig.key else ()
+        return lines + [f"dut.key: events are signed with the key {key}, not with the rig's" for key in others]
+
+    def _delivered(self) -> list[str]:
+        """Of a daemon that goes on running."""
         written = self._written()
         if not self._subscriber.until(lambda: len(self._subscriber.seen) >= len(written), DELIVERED_S):
             return [f"{len(written)} events are in the ledger, {len(self._subscriber.seen)} were delivered"]

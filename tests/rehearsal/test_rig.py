@@ -10,6 +10,8 @@ import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from controller.contract.integrity import key_id
+from controller.ledger.keys import create_signing_key, load_verify_key
 from simulators import config
 from simulators import rig as rigs
 from simulators.broker import MosquittoBroker, free_port
@@ -78,7 +80,7 @@ def test_a_rig_takes_no_answer_for_an_event(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.wires
 @pytest.mark.timeout(180)
-def test_a_daemon_that_runs_already_is_under_test(tmp_path: Path) -> None:
+def test_a_daemon_that_runs_already_is_under_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = scenario.load(SCENARIO)
     broker = MosquittoBroker(tmp_path, basic=PERSISTENT.format(folder=tmp_path))
     broker.start()
@@ -89,11 +91,17 @@ def test_a_daemon_that_runs_already_is_under_test(tmp_path: Path) -> None:
     daemon = DaemonProcess(table, 1)
     try:
         daemon.start()
-        path = written(tmp_path, RIG.format(usbip=port, broker=broker.port))
+        text = RIG.format(usbip=port, broker=broker.port)
+        path = written(tmp_path, text.replace("[dut]", '[dut]\nkey = "ledger.signing-key.pub"'))
         out = tmp_path / "out.xml"
         assert main([str(SCENARIO), "--rig", str(path), "--junit", str(out)]) == Exit.PASSED
         assert 'name="governor"' in out.read_text(encoding="utf-8")
         assert daemon.running
+        create_signing_key(tmp_path / "other", tmp_path / "other.pub", test=True)
+        path = written(tmp_path, text.replace("[dut]", '[dut]\nkey = "other.pub"'))
+        capsys.readouterr()
+        assert main([str(SCENARIO), "--rig", str(path)]) == Exit.RIG
+        assert "dut.key: the table signs with the key" in capsys.readouterr().err
     finally:
         daemon.stop()
         broker.stop()
@@ -124,6 +132,27 @@ def test_a_rig_file_is_read_strictly(tmp_path: Path, old: str, new: str, error: 
     text = RIG.format(usbip=1, broker=1).replace(old, new)
     with pytest.raises(error, match=says):
         rigs.read(written(tmp_path, text))
+
+
+def test_the_rigs_key_is_one_for_rehearsals(tmp_path: Path) -> None:
+    """So no live meter accepts what is signed with it."""
+    create_signing_key(tmp_path / "live", tmp_path / "live.pub")
+    create_signing_key(tmp_path / "rig", tmp_path / "rig.pub", test=True)
+    text = RIG.format(usbip=1, broker=1)
+    wrong = {
+        "live.pub": "feltd keys --test",
+        "rig": "public half",
+        "none.pub": "public half",
+        "rig.toml": "public half",
+    }
+    for name, says in wrong.items():
+        with pytest.raises(ScriptError, match=says) as refused:
+            rigs.read(written(tmp_path, text.replace("[dut]", f'[dut]\nkey = "{name}"')))
+        assert refused.value.field == "dut.key"
+        assert refused.value.line
+    public = load_verify_key(tmp_path / "rig.pub")
+    rig = rigs.read(written(tmp_path, text.replace("[dut]", '[dut]\nkey = "rig.pub"')))
+    assert rig.key == key_id(public.public_bytes_raw())
 
 
 @pytest.mark.wires
