@@ -7,7 +7,7 @@ machine, and the daemon is one that runs already, or that the rig starts from it
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -51,6 +51,8 @@ class Dut:
     """Its devices, with their drivers."""
     ledger: Path
     socket: Path
+    places: frozenset[str] = frozenset()
+    """Where antennas of its devices are."""
     metrics: int = 0
     """The port of its numbers on its machine; 0 where it serves none."""
 
@@ -84,6 +86,10 @@ class Rig:
     """A small file system of the machine under test that holds the ledger and may be filled."""
     board: str
     """The serial port of the relay board; empty where the rig switches nothing."""
+    matrix: Mapping[str, int] = field(default_factory=dict)
+    """Places whose antennas are coupled by a relay each, on a rig of kind ``felt``."""
+    matrix_board: str = ""
+    """The serial port of their board."""
     key: str = ""
     """The id of the rig's signing key, with which the table under test signs; empty where nobody asks."""
 
@@ -102,7 +108,8 @@ class Rig:
             settings = load(self.config)
             setup = settings.setup
             names = {device.name: device.driver for device in settings.devices}
-            where = (settings.ledger.file, settings.socket.path, settings.metrics_port or 0)
+            places = frozenset(place for device in setup.devices for place in device.places.values())
+            where = (settings.ledger.file, settings.socket.path, places, settings.metrics_port or 0)
             return Dut(setup.site, setup.table, setup.test, setup.profile.name, names, *where)
         return _copied(self.config, read_toml(self.config))
 
@@ -139,13 +146,15 @@ def read(path: Path) -> Rig:
     )
     listed.done()
     power = top.section("power")
-    board = power.text("board", "")
-    switches = channels(path, {switch: power.text(switch) for switch in power.data if switch != "board"})
-    if switches and not board:
-        raise power.wrong("board", "", "name the relay board's port, for instance /dev/ttyUSB9")
+    board, switches = _relays(path, power)
     for switch in switches:
         if switch != "dut" and switch not in listed.data:
             raise power.wrong(switch, power.data[switch], f"is no device of this rig: {', '.join(listed.data)}, or dut")
+    matrix_board, matrix = _relays(path, top.section("matrix"))
+    if matrix and not felt:
+        raise top.wrong("matrix", sorted(matrix), "is for kind felt: simulated readers hear what they are told to")
+    if shared := set(matrix.values()) & set(switches.values()) if matrix_board == board else set():
+        raise top.section("matrix").wrong("board", board, f"relay:{min(shared)} is one of [power] already")
     clock = top.section("clock")
     clock.choice("source", ("rig-host",), "rig-host")
     late = clock.number("max_act_late_ms", None)
@@ -154,7 +163,18 @@ def read(path: Path) -> Rig:
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
     where = (path, kind, name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
-    return Rig(*where, expect, late, Path(disk) if disk else None, _node(path, board), key)
+    return Rig(
+        *where, expect, late, Path(disk) if disk else None, _node(path, board), matrix, _node(path, matrix_board), key
+    )
+
+
+def _relays(path: Path, section: Section) -> tuple[str, dict[str, int]]:
+    """A board, and what each of its relays is called."""
+    board = section.text("board", "")
+    switches = channels(path, {name: section.text(name) for name in section.data if name != "board"}, section.name)
+    if switches and not board:
+        raise section.wrong("board", "", "name the relay board's port, for instance /dev/ttyUSB9")
+    return board, switches
 
 
 def _key(folder: Path, dut: Section) -> str:
@@ -179,7 +199,9 @@ def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
         raise RigError(f"{path}: state_dir, ledger.file and socket.path of another machine are given from the root /")
     names = {name: str(device["driver"]) for name, device in tree.get("devices", {}).items()}
     facts = (tree["site"], tree["table"], tree.get("test") is True, tree["profile"], names)
-    return Dut(*facts, Path(ledger), Path(listens), int(tree.get("metrics", {}).get("port", 0)))
+    listed = tree.get("devices", {}).values()
+    places = frozenset(place for device in listed for place in device.get("channels", {}).values())
+    return Dut(*facts, Path(ledger), Path(listens), places, int(tree.get("metrics", {}).get("port", 0)))
 
 
 def _node(path: Path, port: str) -> str:
@@ -254,6 +276,11 @@ def unsound(rig: Rig) -> Iterator[ScriptError]:
                 rig.file, f"devices.{name}.as", driver, f"{rig.config.name} has the driver {wanted} there"
             )
 
+    for place in sorted(set(rig.matrix) - dut.places):
+        near = strict.suggestion(place, dut.places)
+        told = f"{rig.config.name} has no antenna there; it has {', '.join(sorted(dut.places))}{near}"
+        yield ScriptError(rig.file, f"matrix.{place}", f"relay:{rig.matrix[place]}", told)
+
 
 def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[str, str]:
     """Look before the first case; what was found, for the report. Raises ``RigError`` naming what is not ready."""
@@ -262,6 +289,8 @@ def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[st
         raise RigError(f"{rig.config}: test is not set: a rig never plays on a live table")
     if missing := [device["name"] for device in rig.devices if device["name"] not in dut.devices]:
         raise RigError(f"{rig.config}: has no device {', '.join(missing)}, which the rig plays")
+    if nowhere := sorted(set(rig.matrix) - dut.places):
+        raise RigError(f"{rig.config}: has no antenna at {', '.join(nowhere)}, which the rig's matrix couples")
     free = shutil.disk_usage(folder).free // MB
     if free < LEAST_FREE_MB:
         raise RigError(f"{folder}: {free} MB are free, {LEAST_FREE_MB} are needed for evidence")

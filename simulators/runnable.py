@@ -54,6 +54,9 @@ def lacks(script: Scenario, through: str, rig: "Rig | None" = None) -> Iterator[
     for step in script.steps:
         if step.beside and through == "facts":
             yield ScriptError(path, f"{step.id}.with", step.beside, DEVICES, step.line)
+        if step.beside and rig is not None and rig.kind == "felt":
+            told = "a person does one thing after the other: rehearse it on a rig of kind wire"
+            yield ScriptError(path, f"{step.id}.with", step.beside, told, step.line)
         for why in filter(None, (_lack(act, through, rig) for act in step.acts)):
             yield ScriptError(path, f"{step.id}.do", step.do, why, step.line)
             break
@@ -79,7 +82,7 @@ def _lack(act: Act, through: str, rig: "Rig | None") -> str:
     if through == "virtual":
         broker = isinstance(act, SystemAct) and act.what.startswith("broker.")
         return "there is no broker in this process: rehearse through wires" if broker else ""
-    if rig is not None and rig.kind == "felt" and (why := _by_hand(act)):
+    if rig is not None and rig.kind == "felt" and (why := _by_hand(act, rig)):
         return why
     match act:
         case DeviceAct(what="clock"):
@@ -93,10 +96,13 @@ def _lack(act: Act, through: str, rig: "Rig | None") -> str:
     return ""
 
 
-def _by_hand(act: Act) -> str:
-    """Why no person can do this; empty where one can."""
-    if isinstance(act, Flicker | CloneTags | Unreadable):
-        return "no person can make a tag do this: rehearse it on a rig of kind wire"
+def _by_hand(act: Act, rig: "Rig") -> str:
+    """Why neither a person nor a relay can do this; empty where one can."""
+    if isinstance(act, Flicker):
+        told = f"no relay couples the antenna of {act.place}: see [matrix] of its file"
+        return "" if act.place in rig.matrix else told
+    if isinstance(act, CloneTags | Unreadable):
+        return "no person and no relay can make a tag do this: rehearse it on a rig of kind wire"
     what = act.what if isinstance(act, DeviceAct) else ""
     return f"no person can do {what} to a device: rehearse it on a rig of kind wire" if what in WIRED else ""
 

@@ -1,7 +1,8 @@
 """Rehearsal on a rig of kind ``felt``: real readers, real chips and cards, and a person who does what is asked for.
 
 Each act is one line on the terminal. It has been performed when the person says so with ENTER; a word before it says
-why it could not be, and then the rig has failed, not the product.
+why it could not be, and then the rig has failed, not the product. Where a relay couples the antenna of a place, what
+lies there drops out of its field and comes back without anybody.
 """
 
 import sys
@@ -15,8 +16,9 @@ from simulators.errors import RigError
 from simulators.gestures import Answer
 from simulators.plan import Plan
 from simulators.rig import Rig
-from simulators.scripts.acts import Act, DeviceAct, Pause, Power, Prompt, SystemAct
-from simulators.through.moments import Moment
+from simulators.scripts.acts import Act, DeviceAct, Flicker, LiftCards, Pause, Power, Prompt, SystemAct
+from simulators.through import moments
+from simulators.through.moments import Moment, Then
 from simulators.through.rigged import Bench, RigStage
 
 OF_DEVICES: Mapping[str, str] = {
@@ -79,6 +81,8 @@ class FeltStage(RigStage):
                 self._person.ask(text)
             case Pause(ms=ms):
                 super().pause(ms)
+            case Flicker() | LiftCards() if act.place in self._rig.matrix:
+                moments.perform(self.moments(act), super().pause, self.moment)
             case _:
                 whats = [then.what for then in self.moments(act) if then.what is not None]
                 deeds = [what for what in whats if isinstance(what, Deed)]
@@ -88,9 +92,18 @@ class FeltStage(RigStage):
                     if not isinstance(what, Deed):
                         self.moment(what)
 
+    def moments(self, act: Act) -> Iterable[Then]:
+        """Where a relay couples the antenna of a place, what lies there comes and goes by that alone."""
+        thens = super().moments(act)
+        if not isinstance(act, Flicker | LiftCards) or act.place not in self._rig.matrix:
+            return thens
+        return [Then(then.after_ms, Power(act.place, on=isinstance(then.what, Lay))) for then in thens]
+
     def moment(self, what: Moment) -> None:
         """See ``Stage``."""
-        if isinstance(what, Deed):
+        if isinstance(what, Power) and what.name in self._rig.matrix and self._bench.matrix is not None:
+            self._bench.matrix.switch(what.name, on=what.on)
+        elif isinstance(what, Deed):
             self._person.ask(self._told([what]))
         elif isinstance(what, DeviceAct):
             self._person.do(what.what, what.device, **what.args)

@@ -64,6 +64,8 @@ class Bench:
     host: Host | None
     reach: Reach
     relays: Relays | None = None
+    matrix: Relays | None = None
+    """What couples antennas of real readers."""
 
 
 @contextmanager
@@ -72,6 +74,9 @@ def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]
     with ExitStack() as opened:
         reach = opened.enter_context(closing(reaches.of(rig.reach, folder, rig.ssh_config)))
         relays = opened.enter_context(closing(Relays(rig.board, rig.power))) if rig.board else None
+        matrix = Relays(rig.matrix_board, rig.matrix, "matrix") if rig.matrix else None
+        if matrix is not None:
+            opened.callback(matrix.close)
         found = rigs.preflight(rig, folder, reach, running=not rig.start)
         host = None
         if rig.kind == "wire":
@@ -80,7 +85,7 @@ def on_the_bench(rig: Rig, folder: Path) -> Iterator[tuple[Bench, dict[str, str]
         if not rig.start:
             _all_up(rig, reach)
             found |= rigs.identified(rig, reach)
-        yield Bench(host, reach, relays), found
+        yield Bench(host, reach, relays, matrix), found
 
 
 def _all_up(rig: Rig, reach: Reach) -> None:

@@ -1,27 +1,35 @@
 """Rigs of antennas, and rigs where a person acts: real devices there, and one line on the terminal for each act."""
 
 import io
+import os
+import pty
 import re
+import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from simulators import config, runnable
 from simulators import rig as rigs
 from simulators.broker import MosquittoBroker, free_port
-from simulators.errors import RigError
+from simulators.errors import RigError, ScriptError
 from simulators.plan import Plan, of_scenario
 from simulators.process import DaemonProcess
+from simulators.reach import Here
 from simulators.rehearse import main
+from simulators.relays import Relays, frame
 from simulators.rigs import Host
 from simulators.scripts import scenario
-from simulators.scripts.acts import Declare, MoveChips, Slide
+from simulators.scripts.acts import Declare, Flicker, LiftCards, MoveChips, Slide
 from simulators.scripts.variants import Pick
 from simulators.through import byhand
 from simulators.through.byhand import FeltStage, Person
+from simulators.through.lost import Performed
+from simulators.through.rigged import Bench
 from simulators.through.wires import PERSISTENT, devices
 from simulators.verdict import Exit
 
@@ -74,8 +82,9 @@ def test_an_act_is_one_line_in_plain_words() -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ('do = "tag.flicker"\nat = "bet:1"\noff_ms = 100', "no person can make a tag"),
-        ('do = "tag.clone"\nat = "bet:1"\nto = "bet:2"\nms = 100', "no person can make a tag"),
+        ('do = "tag.flicker"\nat = "bet:1"\noff_ms = 100', "no relay couples the antenna of bet:1"),
+        ('do = "tag.clone"\nat = "bet:1"\nto = "bet:2"\nms = 100', "no person and no relay can make a tag"),
+        ('do = "pause"\nms = 100\nwith = "small"', "one thing after the other"),
         ('do = "link.noise"\ndevice = "bets0"', "no person can do noise"),
         ('do = "device.unplug"\ndevice = "bets0"', "no device bets0"),
     ],
@@ -93,6 +102,80 @@ def test_what_no_person_can_do_is_refused(
     assert rigs.read(rig).kind == "felt"
     assert runnable.main([str(case), "--rig", str(rig)]) == Exit.SCRIPT
     assert says in capsys.readouterr().err
+
+
+def heard(board: int) -> bytes:
+    """What came to a relay board: all that is there after a moment without more."""
+    said = b""
+    while select.select([board], [], [], 0.1)[0]:
+        said += os.read(board, 64)
+    return said
+
+
+def test_what_a_relay_couples_comes_and_goes_without_anybody(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        rig = tmp_path / "rig.toml"
+        matrix = f'[matrix]\nboard = "{os.ttyname(theirs)}"\n"bet:1" = "relay:2"\n"seat:2" = "relay:5"\n'
+        rig.write_text(FELT.format(broker=1883) + matrix, encoding="utf-8")
+        read = rigs.read(rig)
+        assert read.matrix == {"bet:1": 2, "seat:2": 5}
+        plan = of_scenario(scenario.load(BOTH, Pick("", "rfid")))
+        said, nothing = io.StringIO(), cast("Any", None)
+        stage = FeltStage.__new__(FeltStage)
+        stage.plan, stage._dealer, stage._person = plan, plan.dealer(), Person(said, io.StringIO("\n" * 9))
+        stage._rig, stage._speed, stage._hand = read, 1, Performed()
+        relays = Relays(read.matrix_board, read.matrix, "matrix")
+        stage._bench = Bench(nothing, nothing, None, relays)
+        both = frame(2, closed=True) + frame(5, closed=True)
+        assert heard(ours) == both, "all antennas are coupled at the start"
+        stage.perform(Flicker("bet:1", 5, 2))
+        assert heard(ours) == 2 * (frame(2, closed=False) + frame(2, closed=True))
+        stage.perform(LiftCards("seat:2", 5))
+        assert heard(ours) == frame(5, closed=False) + frame(5, closed=True)
+        assert said.getvalue() == ""
+        stage.perform(Slide("As", "seat", 1))
+        stage.perform(LiftCards("seat:1", 5))
+        assert "take As from seat:1" in said.getvalue(), "where no relay is, a person lifts them"
+        relays.close()
+        assert heard(ours) == both
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "says"),
+    [
+        ('"bet:1" = "relay:2"', "relay board's port"),
+        ('board = "pty:b"\n"bet:1" = "plug:2"', "write relay:N"),
+        ('board = "pty:b"\n"bet:1" = "relay:2"\n[power]\nboard = "pty:b"\nshoe0 = "relay:2"', "one of"),
+    ],
+)
+def test_a_matrix_is_read_strictly(tmp_path: Path, matrix: str, says: str) -> None:
+    rig = tmp_path / "rig.toml"
+    rig.write_text(f"{FELT.format(broker=1883)}[matrix]\n{matrix}\n", encoding="utf-8")
+    with pytest.raises((RigError, ScriptError), match=says):
+        rigs.read(rig)
+
+
+def test_a_matrix_is_for_real_readers_and_for_antennas_that_the_table_has(tmp_path: Path) -> None:
+    plan = of_scenario(scenario.load(BOTH, Pick("", "rfid")))
+    uris = {device.name: f"serial://{tmp_path}/{device.name}" for device in plan.layout.devices}
+    config.write(plan, tmp_path, uris, "mqtt://127.0.0.1:1883", "5", tmp_path / "ledger")
+    rig = tmp_path / "rig.toml"
+    text = FELT.format(broker=1883)
+    text = text[: text.index("[devices.shoe0]")] + '[devices.keys0]\nas = "keypad"\n'
+    matrix = '[matrix]\nboard = "pty:b"\n"bet:1" = "relay:2"\n"bet:77" = "relay:3"\n'
+    rig.write_text(text + matrix, encoding="utf-8")
+    read = rigs.read(rig)
+    (wrong,) = rigs.unsound(read)
+    assert (wrong.field, "no antenna there" in wrong.remedy) == ("matrix.bet:77", True)
+    with pytest.raises(RigError, match="no antenna at bet:77"):
+        rigs.preflight(read, tmp_path, Here(), running=False)
+    rig.write_text(text.replace('"felt"', '"wire"').replace('"keypad"', '"keypad"\nport = "usb:1-1"') + matrix, "utf-8")
+    with pytest.raises(ScriptError, match="is for kind felt"):
+        rigs.read(rig)
 
 
 class Robot:
