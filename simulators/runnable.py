@@ -103,8 +103,10 @@ def _by_hand(act: Act, rig: "Rig") -> str:
         return "" if act.place in rig.matrix else told
     if isinstance(act, CloneTags | Unreadable):
         return "no person and no relay can make a tag do this: rehearse it on a rig of kind wire"
-    what = act.what if isinstance(act, DeviceAct) else ""
-    return f"no person can do {what} to a device: rehearse it on a rig of kind wire" if what in WIRED else ""
+    if isinstance(act, DeviceAct) and act.what in WIRED:
+        kind = act.args.get("kind", act.what)
+        return f"no person can do {kind} to a device: rehearse it on a rig of kind wire"
+    return ""
 
 
 def _system(what: str, rig: "Rig | None") -> str:

@@ -16,7 +16,7 @@ from simulators.errors import RigError
 from simulators.gestures import Answer
 from simulators.plan import Plan
 from simulators.rig import Rig
-from simulators.scripts.acts import Act, DeviceAct, Flicker, LiftCards, Pause, Power, Prompt, SystemAct
+from simulators.scripts.acts import Act, DeviceAct, Flicker, LiftCards, OtherDeck, Pause, Power, Prompt, SystemAct
 from simulators.through import moments
 from simulators.through.moments import Moment, Then
 from simulators.through.rigged import Bench, RigStage
@@ -81,6 +81,8 @@ class FeltStage(RigStage):
                 self._person.ask(text)
             case Pause(ms=ms):
                 super().pause(ms)
+            case OtherDeck(place=place, ms=ms):
+                self._person.ask(f"shuffle the other deck over the antenna at {place} for {ms / 1000:g} s")
             case Flicker() | LiftCards() if act.place in self._rig.matrix:
                 moments.perform(self.moments(act), super().pause, self.moment)
             case _:

@@ -24,7 +24,7 @@ from simulators.rehearse import main
 from simulators.relays import Relays, frame
 from simulators.rigs import Host
 from simulators.scripts import scenario
-from simulators.scripts.acts import Declare, Flicker, LiftCards, MoveChips, Slide
+from simulators.scripts.acts import Declare, Flicker, LiftCards, MoveChips, OtherDeck, Slide
 from simulators.scripts.variants import Pick
 from simulators.through import byhand
 from simulators.through.byhand import FeltStage, Person
@@ -77,6 +77,8 @@ def test_an_act_is_one_line_in_plain_words() -> None:
     assert stage._told(deeds) == "lay As at seat:1"
     deeds = [timed.deed for timed in plan.dealer().deeds(Declare("check", 2, None, name_seat=True))]
     assert stage._told(deeds) == "press 2 CHECK"
+    stage.perform(OtherDeck("board", 1500))
+    assert said.getvalue().endswith("shuffle the other deck over the antenna at board for 1.5 s  [ENTER] ")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +88,8 @@ def test_an_act_is_one_line_in_plain_words() -> None:
         ('do = "tag.clone"\nat = "bet:1"\nto = "bet:2"\nms = 100', "no person and no relay can make a tag"),
         ('do = "pause"\nms = 100\nwith = "small"', "one thing after the other"),
         ('do = "link.noise"\ndevice = "bets0"', "no person can do noise"),
+        ('do = "device.deaf"\ndevice = "bets0"\nms = 100', "no person can do deaf"),
+        ('do = "device.slow"\ndevice = "bets0"\nms = 100', "no person can do slow"),
         ('do = "device.unplug"\ndevice = "bets0"', "no device bets0"),
     ],
 )
