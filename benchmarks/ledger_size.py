@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.running import SCRIPTS
+from controller.configuration.settings import load
 from controller.contract.topics import Source
 from controller.core.inputs import Command, Input
 from controller.core.records import Record
@@ -24,7 +25,6 @@ from controller.core.table import Table
 from controller.ledger.keys import Keys, create_signing_key
 from controller.ledger.outbox import Outbox
 from controller.ledger.store import Ledger
-from controller.settings import load
 
 STEPS = (1_000, 10_000, 100_000, 1_000_000)
 SAMPLES = 300

@@ -19,7 +19,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-from controller import profiles
+from controller.configuration import profiles
 from controller.core.cards import RANKS, SUITS
 from controller.core.rules.ranking import CATEGORIES, category, rank
 from controller.core.rules.ultimate.house import NotQualified, PayTables, Switches

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from controller import stafffile
+from controller.configuration import stafffile
 from controller.core.floor.words import ROLES, SUPERVISORS
 from controller.errors import LocalError
 

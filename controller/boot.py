@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from controller.configuration.settings import Settings
 from controller.core.inputs import Notice
 from controller.core.records import Record
 from controller.core.setup import Setup
 from controller.errors import LocalError
-from controller.settings import Settings
 from drivers.veil import Veil
 
 UNKNOWN_BOOT = "unknown"

@@ -62,9 +62,9 @@ def _code(error: FeltError) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from controller.configuration.settings import load  # noqa: PLC0415
     from controller.daemon import Daemon  # noqa: PLC0415
     from controller.runtime import logs  # noqa: PLC0415
-    from controller.settings import load  # noqa: PLC0415
 
     settings = load(args.config)
     if args.test_speed != 1 and not settings.setup.test:
@@ -84,7 +84,7 @@ def _capture(args: argparse.Namespace) -> "CaptureTo | None":
 
 
 def _check(args: argparse.Namespace) -> int:
-    from controller.settings import check  # noqa: PLC0415
+    from controller.configuration.settings import check  # noqa: PLC0415
 
     faults = check(args.config)
     if args.json:

@@ -23,12 +23,12 @@ import structlog
 from controller import requestline
 from controller.access import Access, Counter, may
 from controller.answers import healthy, mistake, told
+from controller.configuration.settings import Person, SocketSettings
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.core.said import shown
 from controller.errors import FeltError, LocalError
 from controller.inbox import Ask, Inbox, Order, Outcome
-from controller.settings import Person, SocketSettings
 
 LONGEST_LINE = 64 * 1024
 MOST_CLIENTS = 16

@@ -26,6 +26,7 @@ from controller.capture import starting
 from controller.capture.recorder import Recorder
 from controller.capture.starting import CaptureTo
 from controller.commands import CommandSocket, Desk
+from controller.configuration.settings import BrokerSettings, DeviceSettings, Settings
 from controller.contract.envelope import time_text
 from controller.contract.following import Fault, Report
 from controller.contract.state import description_body
@@ -47,7 +48,6 @@ from controller.runtime import crash, sweeping
 from controller.runtime.clock import Clock, StepWatch, SuspendWatch, synchronized
 from controller.runtime.metrics import MetricsServer
 from controller.runtime.notify import Notifier
-from controller.settings import BrokerSettings, DeviceSettings, Settings
 from controller.showing import Looked, Showing
 from drivers.supervisor import Supervisor
 from drivers.veil import Veil

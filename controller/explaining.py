@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from controller import profiles
+from controller.configuration import profiles
+from controller.configuration.profiles import Value
 from controller.core.rules.profile import Profile
-from controller.profiles import Value
 
 
 def explained(name: str, folder: Path | None = None) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def _explain(args: argparse.Namespace) -> int:
 def _chosen(args: argparse.Namespace) -> list[Rule]:
     chosen = list(rules())
     if args.profile is not None:
-        from controller import profiles  # noqa: PLC0415 - as above
+        from controller.configuration import profiles  # noqa: PLC0415 - as above
 
         family = profiles.load(args.profile, Path()).family
         chosen = [rule for rule in chosen if rule.family in (family, FAMILIES[-1])]

@@ -24,8 +24,8 @@ def add_staff_commands(add: Any) -> None:
 
 
 def _staff(args: argparse.Namespace) -> int:
-    from controller import stafffile  # noqa: PLC0415 - `feltd status` must not load the core
-    from controller.stafffile import Member  # noqa: PLC0415
+    from controller.configuration import stafffile  # noqa: PLC0415 - `feltd status` must not load the core
+    from controller.configuration.stafffile import Member  # noqa: PLC0415
 
     path: Path = args.file
     known = stafffile.load(path) if path.exists() or args.do != "add" else {}

@@ -56,7 +56,7 @@ def _socket(args: argparse.Namespace) -> Path:
     if args.socket is None and args.config is None:
         raise LocalError("--socket", None, "say which table: --socket PATH, or -c FILE")
     if args.socket is None:
-        from controller.settings import socket_path  # noqa: PLC0415
+        from controller.configuration.settings import socket_path  # noqa: PLC0415
 
         return socket_path(args.config)
     path: Path = args.socket

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller import profiles
+from controller.configuration import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration

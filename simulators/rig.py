@@ -13,13 +13,13 @@ from statistics import median
 from typing import Any
 
 from controller import client
+from controller.configuration.settings import load
 from controller.contract.integrity import key_id
 from controller.contract.keyfile import TEST_KEY
 from controller.contract.topics import Source, Topics
 from controller.faults import BadConfiguration, read_toml
 from controller.ledger.errors import KeyFileError
 from controller.ledger.keys import load_verify_key
-from controller.settings import load
 from simulators import brokerat
 from simulators import reach as reaches
 from simulators.brokerat import BrokerAt

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Self
 
-from controller import profiles
+from controller.configuration import profiles
 from controller.core.cards import DECK
 from controller.core.inputs import Command
 from controller.core.records import Record

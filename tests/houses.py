@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controller import profiles
+from controller.configuration import profiles
 from controller.core.rules.profile import Profile
 
 FREE: dict[str, Any] = {"rake.rate": "0%", "buy_in_min_bb": "none", "buy_in_max_bb": "none", "requires": []}

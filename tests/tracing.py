@@ -12,12 +12,12 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+from controller.configuration.profilefile import ANSWERS
 from controller.core.cash.codes import CASH
 from controller.core.floor.codes import FLOOR
 from controller.core.rules.breaches import IDS
 from controller.core.rules.codes import FAMILIES
 from controller.core.rules.moments import MOMENTS
-from controller.profilefile import ANSWERS
 from controller.rulebook import rules
 from tests.marks import ID
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import structlog
 
 from controller.capture.recorder import CapturedDevice, Origin, Recorder
+from controller.configuration.settings import DeviceSettings, Settings
 from controller.errors import LocalError
 from controller.ledger.keys import load_auditor_public_key
 from controller.runtime.clock import Clock
-from controller.settings import DeviceSettings, Settings
 
 log = structlog.get_logger()
 

@@ -1,6 +1,6 @@
 """What the core is told once, before the first input: this table, its rules, its chips, cards and devices.
 
-Everything here is frozen and validated by the shell (``controller.settings``); the core trusts it.
+Everything here is frozen and validated by the shell (``controller.configuration.settings``); the core trusts it.
 """
 
 from collections.abc import Collection, Mapping

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller import profiles
 from controller.capture import words
 from controller.capture.errors import CaptureError
 from controller.capture.reading import Said, told
+from controller.configuration import profiles
 from controller.core.errors import BadCommand
 from controller.core.inputs import Command, Input
 from controller.core.records import Record

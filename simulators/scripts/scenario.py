@@ -7,10 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from controller import profiles
+from controller.configuration import profiles
+from controller.configuration.settingschecks import flat
 from controller.core.rules.profile import Profile
 from controller.faults import BadConfiguration, Fault
-from controller.settingschecks import flat
 from simulators import boxtable, layout
 from simulators.errors import ScriptError
 from simulators.layout import Closed, Kind

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from controller import stafffile
 from controller.access import TRIES
+from controller.configuration import stafffile
 from controller.ledger.verify import verify
 from simulators.broker import MosquittoBroker
 from simulators.rigs import Host

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.settingschecks import kind_of
+from controller.configuration.settingschecks import kind_of
 from drivers import catalog
 from drivers.backoff import Backoff
 from drivers.errors import ConfigError, UnknownDriver

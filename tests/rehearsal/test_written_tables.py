@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from controller import settings
+from controller.configuration import settings
 from simulators import config
 from simulators.layout import Kind
 from simulators.plan import of_scenario

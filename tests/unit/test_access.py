@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from controller import access, stafffile
+from controller import access
 from controller.access import FLOOR, LOCKED_S, MAY, TRIES, WATCH, Access
 from controller.commands import Desk
+from controller.configuration import stafffile
+from controller.configuration.settings import Person, SocketSettings
+from controller.configuration.stafffile import Member
 from controller.core.commands import COMMANDS
 from controller.core.floor.words import ROLES
 from controller.core.inputs import Notice
@@ -22,8 +25,6 @@ from controller.core.out import Out
 from controller.core.session import Session
 from controller.core.system import notice
 from controller.errors import LocalError
-from controller.settings import Person, SocketSettings
-from controller.stafffile import Member
 from tests.felt import setup
 from tests.unit.test_commands import Core
 

@@ -17,6 +17,7 @@ from controller.capture.recorder import CapturedDevice, Origin, Recorder
 from controller.capture.starting import CaptureTo
 from controller.capture.verifying import verify_capture
 from controller.capture.wire import Passed
+from controller.configuration.settings import load
 from controller.contract.topics import Source
 from controller.core.cards import CARDS
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick, What
@@ -26,7 +27,6 @@ from controller.errors import LocalError
 from controller.ledger.keys import Keys, create_auditor_key, load_auditor_key, load_auditor_public_key
 from controller.ledger.store import Ledger
 from controller.runtime.clock import Clock
-from controller.settings import load
 from drivers import catalog
 from drivers.readings import CardSeen, DeviceConflict, DeviceFault, DeviceUp, Reading, TagsSeen
 from drivers.tapping import TappedAttendant

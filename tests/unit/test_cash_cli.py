@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from controller import registries
 from controller.access import Denied, may
 from controller.client import picture, told
+from controller.configuration import registries
 from controller.core.inputs import Command
 from controller.core.said import check
 from controller.core.setup import Chipset, Denomination

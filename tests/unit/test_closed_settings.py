@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from controller import boot, settings
+from controller import boot
+from controller.configuration import settings
 from tests.running import write_config
 from tests.unit.test_settings import faults
 

@@ -14,11 +14,11 @@ import pytest
 from controller import commands
 from controller.client import told
 from controller.commands import CommandSocket, Desk
+from controller.configuration.settings import Person, SocketSettings
 from controller.core.inputs import Command
 from controller.core.records import Record
 from controller.errors import LocalError
 from controller.inbox import Inbox, Order, Outcome
-from controller.settings import Person, SocketSettings
 
 
 class Core:

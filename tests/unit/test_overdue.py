@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from controller.client import picture
+from controller.configuration.profiles import load
 from controller.contract.checking import problems
 from controller.core.facts import Called, HandAttested
 from controller.core.inputs import Command, Input, Notice, Tick
 from controller.core.records import Record
 from controller.core.setup import Setup
 from controller.core.table import Table
-from controller.profiles import load
 from drivers.readings import DeviceConflict, DeviceLost, DeviceUp
 from tests.felt import RS, SECOND, WALL, restores, setup, through_json
 from tests.leaking import body

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from controller import cli, profiles
+from controller import cli
+from controller.configuration import profiles
 from controller.explaining import explained, lines
 from controller.faults import BadConfiguration
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from controller.boot import differences
+from controller.configuration.profiles import load, shipped
 from controller.contract.catalogue import DATA
 from controller.core.facts import BoxDecided, Declared
 from controller.core.inputs import Input, Notice
 from controller.core.session import Session
 from controller.core.system import notice
 from controller.core.table import Table
-from controller.profiles import load, shipped
 from tests.boxes import Boxes
 from tests.boxes import setup as boxes_setup
 from tests.felt import RS, Felt, setup, through_json

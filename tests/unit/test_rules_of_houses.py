@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller import profiles, registries
+from controller.configuration import profiles, registries
 from controller.core.floor.attesting import REPORTABLE
 from controller.core.rules import betting, pots
 from controller.core.rules.profile import Rake

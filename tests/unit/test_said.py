@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from controller import commands, requestline
 from controller.commands import CommandSocket, Desk
+from controller.configuration.settings import SocketSettings
 from controller.core import said
 from controller.core.commands import COMMANDS
 from controller.core.errors import BadCommand
@@ -19,7 +20,6 @@ from controller.core.inputs import Command
 from controller.core.money import MOST
 from controller.errors import LocalError
 from controller.inbox import Inbox
-from controller.settings import SocketSettings
 from tests.felt import Felt
 
 BAD_TEXTS = ["\ud800", "M\udcfcller", "a\nb", "a\x00b", "\x1b[2J", "x" * 65, "\u202eabc"]

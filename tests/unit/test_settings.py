@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from controller import profiles, settings
+from controller.configuration import profiles, settings
+from controller.configuration.profilefile import ProfileFile
+from controller.configuration.registries import ChipsFile, DeckFile
+from controller.configuration.tablefile import TableFile
 from controller.core.cards import DECK
 from controller.faults import PATTERNS, BadConfiguration, Fault
-from controller.profilefile import ProfileFile
-from controller.registries import ChipsFile, DeckFile
-from controller.tablefile import TableFile
 from tests.running import CHIPS, ROOT, write_config
 
 

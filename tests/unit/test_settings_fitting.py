@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from controller import settings
+from controller.configuration import settings
 from controller.faults import Fault
 from controller.ledger.keys import create_auditor_key, create_device_key, create_signing_key
 from tests.running import write_config

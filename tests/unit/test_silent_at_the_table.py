@@ -13,13 +13,13 @@ import pytest
 from controller import client
 from controller.answers import told
 from controller.commands import Desk
+from controller.configuration.settings import SocketSettings
 from controller.core.commands import COMMANDS
 from controller.core.errors import BadCommand
 from controller.core.inputs import HandSeed, Notice
 from controller.core.records import Record
 from controller.core.table import Table
 from controller.inbox import Ask, Inbox, Order, Outcome, Stop
-from controller.settings import SocketSettings
 from tests.unit.test_guard import Watched
 
 CHIP = "C05000001"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from controller import settings, software
+from controller import software
+from controller.configuration import settings
 from controller.ledger.errors import KeyFileError
 from controller.ledger.keys import (
     Keys,

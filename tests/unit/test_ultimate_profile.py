@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller import profiles
+from controller.configuration import profiles
 from controller.core.rules.ultimate.house import NotQualified
 from controller.faults import BadConfiguration
 from tests.marks import shows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller import profiles
+from controller.configuration import profiles
 from controller.core.facts import BoxDecided, CardCame, Finished, HandAttested, StakeLies, Turned
 from controller.core.records import Record
 from simulators.scripts.matching import matches

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from controller import ultimateprofile
-from controller.profilefile import ProfileFile
+from controller.configuration import ultimateprofile
+from controller.configuration.profilefile import ProfileFile
 
 Contradiction = tuple[str, str]
 """The key to blame and what to do about it."""

@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from controller import profiles, registries, settingschecks
+from controller.configuration import profiles, registries, settingschecks
+from controller.configuration.tablefile import BrokerFile, DeviceFile, LedgerFile, SocketFile, TableFile
 from controller.core.rules.profile import Profile
 from controller.core.setup import Chipset, Currency, Deck, DeviceInfo, Limits, Setup, Timing
 from controller.faults import BadConfiguration, Fault, read_toml, read_within, translate
 from controller.software import software
-from controller.tablefile import BrokerFile, DeviceFile, LedgerFile, SocketFile, TableFile
 
 T = TypeVar("T")
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from controller import ultimateprofile
+from controller.configuration import ultimateprofile
+from controller.configuration.profilechecks import contradictions
+from controller.configuration.profilefile import ANSWERS, ROLES, ProfileFile, Role
 from controller.core.rules.profile import Approval, Profile, Rake
 from controller.faults import BadConfiguration, Fault, did_you_mean, dotted, read_toml, shown, translate
-from controller.profilechecks import contradictions
-from controller.profilefile import ANSWERS, ROLES, ProfileFile, Role
 
 __all__ = ["ROLES", "Role", "Value", "explain", "load", "shipped"]
 

@@ -11,14 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from controller import closedchecks, placechecks, software, stafffile
-from controller.core.rules.profile import Profile
-from controller.core.setup import Chipset, Deck
-from controller.errors import LocalError
-from controller.faults import Fault, did_you_mean, unreadable
-from controller.ledger.errors import KeyFileError
-from controller.ledger.keys import load_auditor_public_key
-from controller.tablefile import (
+from controller import software
+from controller.configuration import closedchecks, placechecks, stafffile
+from controller.configuration.tablefile import (
     AccessFile,
     BrokerFile,
     DeviceFile,
@@ -28,6 +23,12 @@ from controller.tablefile import (
     SoftwareFile,
     TimingFile,
 )
+from controller.core.rules.profile import Profile
+from controller.core.setup import Chipset, Deck
+from controller.errors import LocalError
+from controller.faults import Fault, did_you_mean, unreadable
+from controller.ledger.errors import KeyFileError
+from controller.ledger.keys import load_auditor_public_key
 from drivers import catalog
 from drivers.address import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError

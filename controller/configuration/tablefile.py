@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from controller.configuration.profiles import Role
 from controller.core.money import MOST
 from controller.core.rules.profile import Structure
 from controller.faults import Section
-from controller.profiles import Role
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,32}$")]
 """Site and table: what a topic level may hold."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from controller.configuration.tablefile import DeviceFile
 from controller.core.rules.profile import Profile
 from controller.faults import Fault
-from controller.tablefile import DeviceFile
 from drivers import catalog
 
 CLOSED = ("seat:", "burn", "muck")

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from controller.configuration.ultimateprofile import ANSWERS as BOX_ANSWERS
+from controller.configuration.ultimateprofile import UltimateKeys
 from controller.core.rules.profile import Family, PotLimitRule, Structure
 from controller.faults import Section
-from controller.ultimateprofile import ANSWERS as BOX_ANSWERS
-from controller.ultimateprofile import UltimateKeys
 
 ROLES = ("dealer", "inspector", "chief_inspector", "pit_boss", "manager", "cage", "technician")
 """The functions of rules.md 9.5."""
