@@ -9,6 +9,7 @@ ROUNDS ?= 20
 SECONDS ?= 120
 KILLS  ?= 1000
 PLUGS  ?= 1000
+WORKERS ?= $(shell expr $$(nproc) + 1)
 
 export PATH := $(PATH):/usr/sbin:/sbin
 
@@ -52,10 +53,10 @@ peers:
 	    echo "missing:$$missing. Tests that need them will fail (Debian: apt-get install$$missing)"; \
 	fi
 
-# Three at a time, also on two cores: over wires much of the time is that of devices and brokers. Each worker begins with a
+# One more at a time than there are cores: over wires much of the time is that of devices and brokers. Each worker begins with a
 # part of its own, so wires and sums are run side by side, and takes from the others when it is done.
 test: $(STAMP) peers
-	@mkdir -p build; rm -f build/test.code; $(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not slow"; \
+	@mkdir -p build; rm -f build/test.code; $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"; \
 	    code=$$?; echo $$code > build/test.code; exit $$code
 
 test-again: $(STAMP) peers
