@@ -124,7 +124,6 @@ def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None
         assert stage is not None
         for file in stage.glob(pattern):
             shutil.copy(file, folder / file.name)
-    (folder / "case.json").write_text(json.dumps(case.as_json() | _performed(case), indent=1) + "\n", encoding="utf-8")
     again = case.command
     if script.suffix == ".phh":
         # A recorded hand is one file; a scenario may name others, so it is played where it stands.
@@ -132,6 +131,11 @@ def bundle(case: Case, script: Path, events: Sequence[bytes], stage: Path | None
     (folder / "again.sh").write_text(f"#!/bin/sh\nexec {again}\n", encoding="utf-8")
     (folder / "again.sh").chmod(0o755)
     return folder
+
+
+def judged(case: Case, folder: Path) -> None:
+    """Put into a bundle what became of its case: it is known only after the table has gone."""
+    (folder / "case.json").write_text(json.dumps(case.as_json() | _performed(case), indent=1) + "\n", encoding="utf-8")
 
 
 def _xml(text: str) -> str:

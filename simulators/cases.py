@@ -163,6 +163,9 @@ def play(one: Found, ask: Ask, journal: Journal | None = None, ledger: Path | No
         breaking.check(case.name)  # a signal to all processes of a terminal has ended the daemon, too
     case.ms = round((time.monotonic() - began) * 1000)
     case.process, case.memory_kb = os.getpid(), _memory_kb()
+    if case.bundle is not None:
+        case.notes.append(f"bundle: {case.bundle}")
+        artefacts.judged(case, case.bundle)
     return case
 
 
@@ -343,7 +346,7 @@ def _evidence(one: Found, ask: Ask, case: Case, stage: Stage) -> Iterator[None]:
         if not well and ask.bundles is not None:
             bodies = [event.body for event in stage.seen if event.body]
             folder = stage.capture.parent if isinstance(stage, Captured) else None
-            case.notes.append(f"bundle: {artefacts.bundle(case, one.path, bodies, folder, ask.bundles)}")
+            case.bundle = artefacts.bundle(case, one.path, bodies, folder, ask.bundles)
 
 
 def _on_rig(plan: Plan, folder: Path, rig: "Rig", bench: "Bench") -> Stage:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, Literal
 
 from simulators.scripts.acts import Script
@@ -102,6 +103,8 @@ class Case:
     """The kind of fault that struck the hand, and """
     fate: str = ""
     """what became of it: one of ``faulted.FATES``."""
+    bundle: Path | None = None
+    """The folder of its evidence, where it failed and such folders are kept."""
 
     def as_json(self) -> dict[str, Any]:
         """For ``--json``."""

@@ -57,6 +57,9 @@ def test_a_case_that_fails_leaves_a_bundle_that_plays_it_again(through: str, tmp
     (case,) = told["cases"]
     assert any("deck.changed" in line for line in case["lines"])
     (folder,) = where["bundles"].iterdir()
+    kept = json.loads((folder / "case.json").read_text(encoding="utf-8"))
+    assert kept["outcome"] == "failed"
+    assert {name: told for name, told in case.items() if name in kept} == kept
     names = {file.name for file in folder.iterdir()}
     assert names >= {"events.jsonl", "wrong.toml", "case.json", "again.sh"}
     assert len((folder / "events.jsonl").read_bytes().splitlines()) > 40
@@ -65,6 +68,27 @@ def test_a_case_that_fails_leaves_a_bundle_that_plays_it_again(through: str, tmp
         assert not any("key" in name and not name.endswith(".pub") for name in names)
     assert "feltsim rehearse" in (folder / "again.sh").read_text(encoding="utf-8")
     assert ET.parse(where["out.xml"]).getroot().find("testsuite/testcase/failure") is not None
+
+
+def test_a_bundle_says_of_its_case_what_the_report_says(tmp_path: Path) -> None:
+    """Whatever ended it: what was seen, or a command that was refused."""
+    text = (SCENARIOS / "whole-hand.toml").read_text(encoding="utf-8")
+    wrong = {
+        "sums": ("1 = 16500,", "1 = 16501,"),
+        "refused": ('[[step]]\nid = "fold2"', '[[step]]\ndo = "command"\nname = "open"\nwho = "s-01"\n\n[[step]]\nid = "fold2"'),
+    }
+    for name, (old, new) in wrong.items():
+        assert old in text
+        (tmp_path / f"{name}.toml").write_text(text.replace(old, new), encoding="utf-8")
+    files = [str(tmp_path / f"{name}.toml") for name in wrong]
+    report, bundles = tmp_path / "report.json", tmp_path / "bundles"
+    main([*files, "--through", "virtual", "--report", str(report), "--bundles", str(bundles)])
+    cases = {one["case"]: one for one in json.loads(report.read_text(encoding="utf-8"))["cases"]}
+    kept = [json.loads(file.read_text(encoding="utf-8")) for file in bundles.glob("*/case.json")]
+    assert len(kept) == len(files)
+    for one in kept:
+        assert one["outcome"] != "passed"
+        assert {name: told for name, told in cases[one["case"]].items() if name in one} == one
 
 
 def test_exit_codes(tmp_path: Path) -> None:
