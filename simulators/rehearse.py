@@ -94,9 +94,6 @@ def main(arguments: Sequence[str]) -> int:
     except (ScriptError, BadConfiguration) as error:
         sys.stderr.write(f"{error}\n")
         return Exit.SCRIPT
-    except RigError as error:
-        sys.stderr.write(f"{error}\n")
-        return Exit.RIG
 
 
 def _ask(asked: argparse.Namespace) -> Ask:
@@ -129,7 +126,7 @@ class _Played:
 
 
 def _play(asked: argparse.Namespace, ask: Ask, plan: Night | None, found: Sequence[Found]) -> _Played:
-    """Play on each rig. Raises ``RigError`` where the first of them is not ready."""
+    """Play on each rig. Where one is not ready, or its file is wrong, the night ends there."""
     played = _Played(about={"order": plan.shuffle_seed} if plan and plan.shuffle_seed else {})
     of_night = plan.rigs if plan and asked.through is None and asked.rig is None else ()
     files = of_night or (asked.rig,)
@@ -146,11 +143,11 @@ def _play(asked: argparse.Namespace, ask: Ask, plan: Night | None, found: Sequen
                     played.cases.append(case)
     except BrokenOff as ended:
         played.broken = Broken(str(ended), len(played.cases), total, ended.during)
-    except RigError as error:
-        if not played.cases:
-            raise
-        played.code = Exit.RIG
-        played.broken = Broken(f"by the rig: {error}", len(played.cases), total)
+    except (ScriptError, BadConfiguration, RigError) as error:
+        of_rig = isinstance(error, RigError)
+        played.code = Exit.RIG if of_rig else Exit.SCRIPT
+        played.broken = Broken(f"by {'the rig' if of_rig else 'a file'}: {error}", len(played.cases), total)
+        sys.stderr.write(f"{error}\n")
     return played
 
 
@@ -163,7 +160,7 @@ def _tell(
     code = exit_code(cases)
     if code == Exit.PASSED and (over or not faulted.within_budget(cases)):
         code = Exit.BUDGET
-    if broken and (played.code == Exit.RIG or code in (Exit.PASSED, Exit.BUDGET, Exit.NOTHING)):
+    if broken and (played.code != Exit.PARTLY or code in (Exit.PASSED, Exit.BUDGET, Exit.NOTHING)):
         code = played.code
     if asked.json:
         report.as_json(cases, sys.stdout, code, broken)

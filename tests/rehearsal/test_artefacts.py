@@ -75,7 +75,7 @@ def test_a_bundle_says_of_its_case_what_the_report_says(tmp_path: Path) -> None:
     text = (SCENARIOS / "whole-hand.toml").read_text(encoding="utf-8")
     wrong = {
         "sums": ("1 = 16500,", "1 = 16501,"),
-        "refused": ('[[step]]\nid = "fold2"', '[[step]]\ndo = "command"\nname = "open"\nwho = "s-01"\n\n[[step]]\nid = "fold2"'),
+        "refused": ('id = "fold2"', 'do = "command"\nname = "open"\nwho = "s-01"\n\n[[step]]\nid = "fold2"'),
     }
     for name, (old, new) in wrong.items():
         assert old in text

@@ -1,10 +1,13 @@
-"""``feltsim check --rig``: a rig that does not fit its table is told at once; a recorded hand is no scenario."""
+"""A rig that does not fit its table, or is not ready, is told at once; a recorded hand is no scenario."""
 
+import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from simulators import expand, runnable
+from simulators import expand, rehearse, runnable
+from simulators.broker import free_port
 from simulators.verdict import Exit
 from tests.running import write_config
 
@@ -72,3 +75,34 @@ def test_a_recorded_hand_is_said_to_be_for_rehearse(tmp_path: Path, capsys: pyte
     for command in (expand.main, runnable.main):
         assert command([str(path)]) == Exit.SCRIPT
         assert "feltsim rehearse" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "says"),
+    [
+        ("", "", Exit.RIG, "cannot reach its broker"),
+        ("usb:1-3", "usb:1-9", Exit.SCRIPT, "devices.keys0.port"),
+        ('config = "table.toml"', 'config = "none.toml"', Exit.SCRIPT, "none.toml"),
+    ],
+)
+def test_a_rig_that_is_not_ready_is_in_every_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: Exit, says: str
+) -> None:
+    """A service that reads only the reports must not take an evening without a rig for one without a fault."""
+    write_config(tmp_path, DEVICES)
+    path = tmp_path / "rig.toml"
+    path.write_text(RIG.replace(":1883", f":{free_port()}").replace(old, new), encoding="utf-8")
+    where = [tmp_path / "out.xml", tmp_path / "report.json"]
+    wanted = ["--rig", str(path), "--json", "--junit", str(where[0]), "--report", str(where[1])]
+    assert rehearse.main([str(SCENARIO), *wanted]) == code
+    said = capsys.readouterr()
+    assert says in said.err
+    suite = ET.parse(where[0]).getroot().find("testsuite")
+    assert suite is not None
+    error = suite.find("testcase/error")
+    assert error is not None
+    assert says in error.get("message", "")
+    assert suite.get("errors") == "1"
+    for document in (json.loads(said.out), json.loads(where[1].read_text(encoding="utf-8"))):
+        assert (document["exit"], document["cases"], document["broken_off"]["played"]) == (code, [], 0)
+        assert says in document["broken_off"]["why"]
