@@ -15,7 +15,7 @@ from controller.configuration import profiles
 from controller.core.rules.profile import Profile
 from controller.errors import FeltError
 from controller.faults import BadConfiguration
-from simulators import artefacts, breaking, faulted, playing, sealed
+from simulators import artefacts, breaking, evidence, faulted, playing, sealed
 from simulators.breaking import BrokenOff
 from simulators.errors import NotOurGame, ProductFailure, RigError, ScriptError
 from simulators.faulted import Faults
@@ -32,7 +32,7 @@ from simulators.scripts.variants import Pick
 from simulators.seen import Seen
 from simulators.through.facts import FactsStage
 from simulators.through.following import Follower
-from simulators.through.stage import Captured, Journal, NotRunnable, Stage
+from simulators.through.stage import Journal, NotRunnable, Stage
 from simulators.verdict import Case
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
     antennas = plan.kind == "rfid"
     plan = replace(plan, closed_cards=ask.closed_cards, shoe=ask.shoe and antennas, six=ask.six and antennas)
     speed = ask.speed or (5 if ask.table == "rfid" else 10)
-    with _stage(plan, ask, journal, ledger, speed) as stage, _evidence(one, ask, case, stage):
+    with _stage(plan, ask, journal, ledger, speed) as stage, evidence.kept(one.path, case, stage, ask.bundles):
         struck = None
         if ask.faults:
             struck = faulted.drawn(ask.faults, one.name, len(acts), plan, virtual=ask.through == "virtual")
@@ -290,7 +290,7 @@ def _play_scenario(
         speed = ask.speed or script.run.speed
         with (
             _stage(plan, ask, journal, ledger, speed, killed=script.killed) as stage,
-            _evidence(one, ask, case, stage),
+            evidence.kept(one.path, case, stage, ask.bundles),
         ):
             kills = script.killed and ask.through == "wires"
             late = ask.rig[0].most_late_ms if ask.rig else None
@@ -330,23 +330,6 @@ def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], spe
 
 def _on_disk(act: Act) -> bool:
     return isinstance(act, SystemAct) and act.what.startswith("disk.")
-
-
-@contextmanager
-def _evidence(one: Found, ask: Ask, case: Case, stage: Stage) -> Iterator[None]:
-    """Keep what a case leaves behind if it fails, before its stage is closed."""
-    well = False
-    try:
-        yield
-        well = not case.lines
-    except BrokenOff:
-        well = True  # it proves nothing
-        raise
-    finally:
-        if not well and ask.bundles is not None:
-            bodies = [event.body for event in stage.seen if event.body]
-            folder = stage.capture.parent if isinstance(stage, Captured) else None
-            case.bundle = artefacts.bundle(case, one.path, bodies, folder, ask.bundles)
 
 
 def _on_rig(plan: Plan, folder: Path, rig: "Rig", bench: "Bench") -> Stage:

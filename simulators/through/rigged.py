@@ -14,6 +14,7 @@ from simulators import reach as reaches
 from simulators import rig as rigs
 from simulators.disk import Disk
 from simulators.errors import ProductFailure, RigError
+from simulators.gathering import Gathering
 from simulators.gestures import FILLER
 from simulators.plan import Plan
 from simulators.process import DaemonProcess, feltd
@@ -134,6 +135,7 @@ class RigStage(WiresStage):
         self._furnish(plan)
         self.capture = self._folder / "capture.pcapng"
         self._daemon = self._made()
+        self._logged = self._daemon.log.stat().st_size if self._daemon.log.exists() else 0
         self._open.append(self._daemon.stop)
         if self._rig.start.startswith("systemd:"):
             self._daemon.start()  # its socket is there from then on
@@ -196,6 +198,10 @@ class RigStage(WiresStage):
         if self._dut.metrics:
             told["metrics"] = reaches.numbers(self._bench.reach, self._dut.metrics)
         return told
+
+    def gather(self, folder: Path) -> list[str]:
+        """See ``Gathers``."""
+        return Gathering(self._rig, self._bench.reach, folder).all(self._daemon, self._logged)
 
     def end(self) -> list[str]:
         """Wait until all that this case led to is delivered, and prove it; a daemon that the rig started is ended."""

@@ -91,6 +91,14 @@ class Captured(Protocol):
 
 
 @runtime_checkable
+class Gathers(Protocol):
+    """A stage whose table leaves its evidence elsewhere than in the stage's folder."""
+
+    def gather(self, folder: Path) -> list[str]:
+        """Bring it into ``folder``; a line for each thing that could not be had, with the reason."""
+
+
+@runtime_checkable
 class Asked(Protocol):
     """A stage whose daemon answers whoever asks."""
 
