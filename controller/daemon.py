@@ -23,8 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from controller import boot, firsts
 from controller.access import MOST_NAMES, Access
 from controller.capture import starting
-from controller.capture.recorder import Recorder
-from controller.capture.starting import CaptureTo
+from controller.capture.starting import CaptureTo, Capturing
 from controller.commands import CommandSocket, Desk
 from controller.configuration.settings import BrokerSettings, DeviceSettings, Settings
 from controller.contract.envelope import time_text
@@ -74,7 +73,7 @@ class Daemon:
     def __init__(self, settings: Settings, speed: float = 1.0, capture: CaptureTo | None = None) -> None:
         self._settings = settings
         self._capture = capture
-        self._recorder: Recorder | None = None
+        self._capturing = Capturing()
         self._clock = Clock(speed)
         self._inbox = Inbox()
         self._notifier = Notifier()
@@ -106,8 +105,8 @@ class Daemon:
             at_end.callback(ledger.close)
             if self._capture:
                 held = (ledger.id, ledger.row)
-                self._recorder = starting.begin(self._capture, self._settings, held, self._clock)
-                at_end.callback(self._recorder.close)
+                self._capturing = starting.begin(self._capture, self._settings, held, self._clock)
+                at_end.callback(self._capturing.close)
             core = CoreThread(
                 self._settings.setup,
                 ledger,
@@ -115,7 +114,7 @@ class Daemon:
                 self._inbox,
                 ended=self._stopping.set,
                 seed=self._settings.seed,
-                listener=self._recorder,
+                listener=self._capturing.recorder,
             )
             staff = self._recover(core, ledger)
             self._showing = Showing(ledger)
@@ -129,7 +128,7 @@ class Daemon:
             self._place = PlaceWatch(ledger.lock)
             fill = FillWatch(ledger.path, self._retention, was_full=core.storage_full())
             check = BackgroundCheck(ledger.path, self._public_keys(ledger), self._checked, at_start=self._faults)
-            health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check)
+            health = Health(ledger.path, self._inbox, self._supervisors, self._pump, fill, check, self._capturing)
             at_end.callback(health.close)
             metrics = self._metrics(health, at_end)
             access = self._access(ledger)
@@ -207,7 +206,7 @@ class Daemon:
             ),
             test_mode=self._settings.setup.test,
             speed=self._clock.speed,
-            tap=self._recorder,
+            tap=self._capturing.recorder,
             veil=veil,
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from controller.capture.starting import Capturing
 from controller.delivery.counters import BOUNDS
 from controller.delivery.pump import Pump
 from controller.inbox import Inbox
@@ -25,6 +26,7 @@ UNSENT_S = 60.0
 ANOTHER = "another process publishes as this table: stop it, or give it a name of its own"
 DEAF = "the broker does not let this table listen, no replay is served: let it read its cmd topics and its state"
 BAD = ("crc", "resync", "dropped", "timeouts")
+NO_CAPTURE = Capturing()
 
 _log = structlog.get_logger()
 
@@ -53,6 +55,7 @@ class Health:
         pump: Pump | None,
         fill: FillWatch,
         check: BackgroundCheck,
+        capturing: Capturing = NO_CAPTURE,
     ) -> None:
         self._ledger = ledger
         self._outbox: Outbox | None = None
@@ -61,6 +64,7 @@ class Health:
         self._pump = pump
         self._fill = fill
         self._check = check
+        self._capturing = capturing
         self._began = time.monotonic()
         self.seen = Seen()
 
@@ -108,6 +112,7 @@ class Health:
             "incidents": f"{seen.incidents} open" if seen.incidents else "",
             "name": ANOTHER if counts and counts.others.there(time.monotonic()) else "",
             "requests": f"{DEAF} ({counts.deaf})" if counts and counts.deaf else "",
+            "capture": self._capturing.trouble(),
         }
         return {
             "ok": not any(checks.values()),
@@ -146,6 +151,9 @@ class Health:
             gauge("feltd_threads_stuck", "Threads that make no progress.", len(seen.stuck)),
             *self._of_devices(),
         ]
+        if self._capturing.asked:
+            running = self._capturing.running
+            families.append(gauge("feltd_capture_running", "1 while what passes is written to the capture.", running))
         if self._pump:
             families += self._of_broker(self._pump)
         return exposition(families)

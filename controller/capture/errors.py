@@ -14,7 +14,12 @@ class CaptureError(FeltError):
 
 
 class CaptureDamaged(CaptureError):
-    """A capture is not as it was written."""
+    """A capture is not as it was written. ``what`` is wrong with it."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(path, f"{what}; use the file as it was written")
+        self.what = what
+
+
+class CaptureUnwritable(CaptureError):
+    """The disk or the folder does not take a capture now: no mistake of whoever named the file."""

@@ -31,6 +31,13 @@ class Damaged(ValueError):
     """Bytes that are no pcapng: not a torn tail but something else."""
 
 
+def begins(head: bytes) -> bool:
+    """Whether a file with this begin is one, be it cut short or with a changed bit: that hits one of two marks only."""
+    mark = struct.pack("<I", SECTION)
+    marks = struct.pack("<I", MAGIC), struct.pack(">I", MAGIC)
+    return bool(head) and (mark.startswith(head[:4]) or head[8:12] in marks)
+
+
 @dataclass(frozen=True, slots=True)
 class Interface:
     """One source of packets. ``link_type`` says how their bytes are to be read; ``unit`` is 1/unit seconds."""
@@ -140,6 +147,8 @@ def _followed(stream: BinaryIO) -> Iterator[_Read]:
         body = head[8:] + (rest := stream.read(length - len(head) - 4))
         tail = stream.read(4)
         if len(rest) < length - len(head) - 4 or len(tail) < 4:
+            if _goes_on(head + rest + tail, order):
+                raise Damaged(f"at byte {end}: a block of {length} bytes, within which others begin")
             return
         if struct.unpack(order + "I", tail)[0] != length:
             raise Damaged(f"at byte {end}: a block's two lengths differ")
@@ -153,6 +162,17 @@ def _followed(stream: BinaryIO) -> Iterator[_Read]:
             interfaces.append(_described(order, body))
         packed = _packet(order, body, sections, interfaces, end) if kind == PACKET else None
         yield _Read(packed, end, sections, chain is not None)
+
+
+def _goes_on(left: bytes, order: str) -> bool:
+    """Whether whole packets follow in what looks like a torn block: then its length was changed, nothing is missing."""
+    kind, at = struct.pack(order + "I", PACKET), 8
+    while (at := left.find(kind, at + 4 - at % 4)) >= 0:
+        if at % 4 == 0 and len(left) - at >= 32:
+            length = struct.unpack_from(order + "I", left, at + 4)[0]
+            if 32 <= length <= len(left) - at and struct.unpack_from(order + "I", left, at + length - 4)[0] == length:
+                return True
+    return False
 
 
 def _has_digest(block: bytes) -> bool:

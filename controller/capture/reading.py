@@ -9,7 +9,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from controller.capture import pcapng, sealedfile, wire
+from controller.capture import older, pcapng, sealedfile, wire
 from controller.capture.errors import CaptureDamaged, CaptureError
 from controller.capture.recorder import INPUTS, kept
 from controller.capture.wire import Passed
@@ -31,12 +31,18 @@ def parts(path: Path) -> list[Path]:
     """A capture's files, the oldest first. Raises ``CaptureError`` where there is none."""
     if not path.is_file():
         raise CaptureError(path, "no such file; name what `feltd run --capture` was given")
-    older = []
+    files = [path]
     for number in range(1, MOST_KEPT):
         if not (file := kept(path, number)).exists():
             break
-        older.append(file)
-    return [*reversed(older), path]
+        files.append(file)
+    for file in files:
+        try:
+            if not older.begins_as_capture(file):
+                raise CaptureError(file, older.NO_CAPTURE)
+        except OSError as error:
+            raise CaptureError(file, f"cannot be read ({error})") from error
+    return files[::-1]
 
 
 def torn(path: Path) -> int:

@@ -15,8 +15,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
-from controller.capture import pcapng, sealedfile, wire, words
-from controller.capture.errors import CaptureError
+from controller.capture import older, pcapng, sealedfile, wire, words
+from controller.capture.errors import CaptureError, CaptureUnwritable
 from controller.core.inputs import Input
 from controller.core.setup import Setup
 
@@ -47,7 +47,11 @@ class Origin:
 
 
 class Recorder:
-    """One run of one table. Any thread may call; order is that of the calls. Raises ``CaptureError`` at the start."""
+    """One run of one table. Any thread may call; order is that of the calls.
+
+    At the start raises ``CaptureDamaged`` where a damaged file lies, ``CaptureUnwritable`` where the disk takes
+    nothing, and ``CaptureError`` where something was named that is no place for a capture.
+    """
 
     def __init__(
         self,
@@ -79,9 +83,12 @@ class Recorder:
         self._file = -1
         try:
             self._file = self._open()
-            self._begin(mono_ns)
-        except (OSError, pcapng.Damaged) as error:
-            raise CaptureError(path, f"cannot be written ({error}); name another file with --capture") from error
+            self._start(mono_ns)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+            raise CaptureError(path, f"cannot be written ({error}); name a file with --capture") from error
+        except OSError as error:
+            remedy = "make room or let it be written, and start the table again; or name another file with --capture"
+            raise CaptureUnwritable(path, f"cannot be written ({error}); {remedy}") from error
 
     # ------------------------------------------------------------ what enters the core
 
@@ -132,7 +139,7 @@ class Recorder:
                 self._put(block(self._at(now)))
                 if self._size >= self._limit:
                     self._rotate(now)
-            except OSError as error:
+            except (OSError, CaptureError) as error:
                 self.failure = str(error)
                 self._let_go()
         if self.failure:
@@ -153,16 +160,26 @@ class Recorder:
         """Open the file for more, without the tail that a crash has torn off."""
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            with os.fdopen(os.dup(descriptor), "rb") as file:
-                # A file of the other kind is damage to this one: sealed and plain runs do not go into one file.
-                whole = (pcapng if self._auditor is None else sealedfile).whole_length(file)
+            whole = older.whole_length(self._path, descriptor, sealed=self._auditor is not None)
             os.ftruncate(descriptor, whole)
             os.lseek(descriptor, 0, os.SEEK_END)
-        except (OSError, pcapng.Damaged):
+        except (OSError, CaptureError):
             os.close(descriptor)
             raise
         self._size = whole
         return descriptor
+
+    def _start(self, now: int) -> None:
+        """Begin the first section, or leave the file as it was found."""
+        found = self._size
+        try:
+            self._begin(now)
+        except OSError:
+            os.ftruncate(self._file, found)
+            if not found:
+                self._path.unlink()
+            self._let_go()
+            raise
 
     def _begin(self, now: int) -> None:
         """Begin a section: who this is, and which interfaces there are."""

@@ -21,6 +21,9 @@ from controller.contract.sealed import decrypt, encrypt, open_sealed, seal_to
 
 _KEY, _BOX = b"K", b"B"
 _HEAD = struct.Struct(">cI")
+_SEALED_KEY = 16 + 32 + 12 + 32 + 16
+"""What a run begins with: its name, then a one-time key, a nonce, the key of 32 bytes and its tag."""
+_BEGIN = _HEAD.pack(_KEY, _SEALED_KEY)
 
 
 class Sealer:
@@ -43,7 +46,14 @@ class Sealer:
 def is_sealed(path: Path) -> bool:
     """Whether a file is a sealed capture."""
     with path.open("rb") as file:
-        return file.read(1) == _KEY
+        return begins(file.read(len(_BEGIN)))
+
+
+def begins(head: bytes) -> bool:
+    """Whether a file with this begin is one, be it cut short or with a changed bit."""
+    head = head[: len(_BEGIN)]
+    differing = sum(one != other for one, other in zip(head, _BEGIN, strict=False))
+    return bool(head) and differing <= (len(head) == len(_BEGIN))
 
 
 def opened(path: Path, auditor: X25519PrivateKey) -> Iterator[bytes]:
@@ -81,9 +91,23 @@ def _frames(stream: BinaryIO) -> Iterator[tuple[bytes, bytes, int]]:
             raise Damaged(f"at byte {end}: no frame of a sealed capture")
         content = stream.read(length)
         if len(content) < length:
+            if _goes_on(content):
+                raise Damaged(f"at byte {end}: a frame of {length} bytes, within which others begin")
             return
         end += _HEAD.size + length
         yield kind, content, end
+
+
+def _goes_on(left: bytes) -> bool:
+    """Whether whole frames follow in what looks like a torn one: then its length was changed, nothing is missing."""
+    at = -1
+    while (at := left.find(_BOX + bytes(1), at + 1)) >= 0:
+        if len(left) - at < _HEAD.size:
+            return False
+        end = at + _HEAD.size + _HEAD.unpack_from(left, at)[1]
+        if end == len(left) or left[end : end + 2] in (_BOX + bytes(1), _KEY + bytes(1)):
+            return True
+    return False
 
 
 def _frame(kind: bytes, content: bytes) -> bytes:
