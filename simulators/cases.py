@@ -238,6 +238,7 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
     antennas = plan.kind == "rfid"
     plan = replace(plan, closed_cards=ask.closed_cards, shoe=ask.shoe and antennas, six=ask.six and antennas)
     speed = ask.speed or (5 if ask.table == "rfid" else 10)
+    _fits(one.path, plan, ask)
     with _stage(plan, ask, journal, ledger, speed) as stage, evidence.kept(one.path, case, stage, ask.bundles):
         struck = None
         if ask.faults:
@@ -280,6 +281,7 @@ def _play_scenario(
     if closed == "unread" and not rfid:
         script = named_in(script, script.people["dealer"])
     plan = replace(plan, six=ask.six and plan.kind == "rfid" and not plan.boxes)
+    _fits(one.path, plan, ask)
     for lack in lacks(script, ask.through, ask.rig[0] if ask.rig else None):
         raise NotRunnable(f"{lack.value}: {lack.remedy}")
     disk = any(_on_disk(act) for step in script.steps for act in step.acts)
@@ -330,6 +332,15 @@ def _play_twin(script: Scenario, plan: Plan, ask: Ask, seen: Sequence[Seen], spe
 
 def _on_disk(act: Act) -> bool:
     return isinstance(act, SystemAct) and act.what.startswith("disk.")
+
+
+def _fits(script: Path, plan: Plan, ask: Ask) -> None:
+    """Raises ``ScriptError`` where the table of the rig is none for this case."""
+    if ask.rig is not None:
+        from simulators.fitting import unfit  # noqa: PLC0415 - as below
+
+        for fault in unfit(script, plan, ask.rig[0]):
+            raise fault
 
 
 def _on_rig(plan: Plan, folder: Path, rig: "Rig", bench: "Bench") -> Stage:

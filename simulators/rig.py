@@ -17,6 +17,7 @@ from controller.configuration.settings import load
 from controller.contract.integrity import key_id
 from controller.contract.keyfile import TEST_KEY
 from controller.contract.topics import Source, Topics
+from controller.core.setup import Setup
 from controller.faults import BadConfiguration, read_toml
 from controller.ledger.errors import KeyFileError
 from controller.ledger.keys import load_verify_key
@@ -55,6 +56,13 @@ class Dut:
     """Where antennas of its devices are."""
     metrics: int = 0
     """The port of its numbers on its machine; 0 where it serves none."""
+    kind: str = "shoe"
+    seats: int = 10
+    closed_cards: str = "read"
+    channels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By device, which channel watches which place."""
+    setup: Setup | None = None
+    """All that it plays with; ``None`` where the files that its own names are on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +116,11 @@ class Rig:
             settings = load(self.config)
             setup = settings.setup
             names = {device.name: device.driver for device in settings.devices}
-            places = frozenset(place for device in setup.devices for place in device.places.values())
-            where = (settings.ledger.file, settings.socket.path, places, settings.metrics_port or 0)
-            return Dut(setup.site, setup.table, setup.test, setup.profile.name, names, *where)
+            channels = {device.name: device.places for device in setup.devices}
+            where = (settings.ledger.file, settings.socket.path, _places(channels), settings.metrics_port or 0)
+            how = (setup.kind, setup.seats, setup.closed_cards)
+            facts = (setup.site, setup.table, setup.test, setup.profile.name, names)
+            return Dut(*facts, *where, *how, channels=channels, setup=setup)
         return _copied(self.config, read_toml(self.config))
 
 
@@ -199,9 +209,14 @@ def _copied(path: Path, tree: Mapping[str, Any]) -> Dut:
         raise RigError(f"{path}: state_dir, ledger.file and socket.path of another machine are given from the root /")
     names = {name: str(device["driver"]) for name, device in tree.get("devices", {}).items()}
     facts = (tree["site"], tree["table"], tree.get("test") is True, tree["profile"], names)
-    listed = tree.get("devices", {}).values()
-    places = frozenset(place for device in listed for place in device.get("channels", {}).values())
-    return Dut(*facts, Path(ledger), Path(listens), places, int(tree.get("metrics", {}).get("port", 0)))
+    channels = {name: dict(device.get("channels", {})) for name, device in tree.get("devices", {}).items()}
+    where = (Path(ledger), Path(listens), _places(channels), int(tree.get("metrics", {}).get("port", 0)))
+    how = (tree["kind"], tree["seats"], tree.get("closed_cards", "read"))
+    return Dut(*facts, *where, *how, channels=channels)
+
+
+def _places(channels: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    return frozenset(place for watched in channels.values() for place in watched.values())
 
 
 def _node(path: Path, port: str) -> str:

@@ -6,6 +6,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,7 @@ def main(arguments: Sequence[str]) -> int:
         return Exit.RIG
     through = "wires" if rig else asked.through
     wrong: dict[str, None] = dict.fromkeys(map(str, _unsound(rig))) if rig else {}
+    sound = not wrong  # else it is not known what fits
     cases = 0
     for path in asked.files:
         try:
@@ -147,6 +149,7 @@ def main(arguments: Sequence[str]) -> int:
                 cases += 1
                 script = scenario.load(path, pick)
                 wrong |= dict.fromkeys(str(lack) for lack in (lacks(script, through, rig) if through else ()))
+                wrong |= dict.fromkeys(map(str, _unfit(script, rig) if rig and sound else ()))
         except ScriptError as error:
             wrong[str(error)] = None
     sys.stderr.writelines(f"{line}\n" for line in wrong)
@@ -159,6 +162,15 @@ def _unsound(rig: "Rig") -> Iterator[ScriptError]:
     from simulators import rig as rigs  # noqa: PLC0415 - as below
 
     return rigs.unsound(rig)
+
+
+def _unfit(script: Scenario, rig: "Rig") -> Iterator[ScriptError]:
+    from simulators import fitting  # noqa: PLC0415 - as below
+    from simulators.plan import of_scenario  # noqa: PLC0415
+
+    shoe = script.run.shoe and script.table == "rfid"
+    plan = replace(of_scenario(script), closed_cards=script.run.closed_cards, shoe=shoe)
+    return fitting.unfit(script.path, plan, rig)
 
 
 def _rig(path: Path) -> "Rig":

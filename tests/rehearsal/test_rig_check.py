@@ -1,14 +1,23 @@
 """A rig that does not fit its table, or is not ready, is told at once; a recorded hand is no scenario."""
 
 import json
+import re
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from simulators import expand, rehearse, runnable
+from simulators import expand, fitting, rehearse, runnable
+from simulators import rig as rigs
 from simulators.broker import free_port
+from simulators.cases import Ask, Found, play
+from simulators.plan import of_scenario
+from simulators.reach import Here
+from simulators.scripts import scenario
+from simulators.through.rigged import Bench
 from simulators.verdict import Exit
+from tests.running import CHIPS as EXAMPLE
 from tests.running import write_config
 
 SCENARIO = Path(__file__).parent / "scenarios" / "whole-hand.toml"
@@ -36,8 +45,31 @@ DEVICES = {
 }
 
 
+CHIPS = """\
+id = "try"
+[[denominations]]
+id = "five"
+value = 500
+[[denominations]]
+id = "ten"
+value = 1000
+"""
+SMALL = '[[denominations]]\nid = "one"\nvalue = 100'
+TRAY = '[devices.tray0]\nas = "feig"\nport = "tcp::10001"\n'
+
+
+def table(folder: Path) -> Path:
+    """A table on which the scenario can be played."""
+    (folder / "chips.toml").write_text(CHIPS, encoding="utf-8")
+    path = write_config(folder, DEVICES)
+    text = path.read_text(encoding="utf-8").replace(str(EXAMPLE), "chips.toml")
+    text = text.replace("small_blind = 100\nbig_blind = 200", "small_blind = 1000\nbig_blind = 2000")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def check(folder: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    write_config(folder, DEVICES)
+    table(folder)
     path = folder / "rig.toml"
     path.write_text(text, encoding="utf-8")
     code = runnable.main([str(SCENARIO), "--rig", str(path)])
@@ -69,6 +101,52 @@ def test_a_rig_that_does_not_fit_is_refused(
     assert "rig.toml" in said
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("table.toml", "seats = 6", "seats = 2", r"seats = 2: .* at place 3: give it 3 or more"),
+        ("table.toml", "rs_holdem", "rs_omaha", r"profile = 'rs_omaha': .* run\.profile = 'rs_holdem': write"),
+        ("table.toml", "[limits]", "[override]\nshow_all = true\n[limits]", r"override \(show_all\) = True: .* False"),
+        ("table.toml", "test = true", 'test = true\nclosed_cards = "unread"', r"closed_cards = 'unread': .*'read'"),
+        ("table.toml", "devices.tray0", "devices.trey0", r"devices\.tray0 = None: .*did you mean 'trey0'"),
+        ("table.toml", '{ "0" = "tray" }', '{ "0" = "pot" }', r'tray0\.channels\."0" = None: .* has tray there'),
+        ("chips.toml", "value = 1000", "value = 2000", r"chips\.file = \[500, 2000\]: .* of 500, 1000: add 1000"),
+        ("chips.toml", 'id = "try"', f'id = "try"\n{SMALL}', r"smallest chip, 500.*: leave 100 out"),
+        ("rig.toml", TRAY, "", r"devices\.tray0 = None: .* needs it: add"),
+    ],
+)
+def test_a_table_that_does_not_fit_the_scenario_is_refused_before_anything_moves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, says: str
+) -> None:
+    """By ``feltsim check``, and by the rehearsal before the daemon is started."""
+    table(tmp_path)
+    path = tmp_path / "rig.toml"
+    path.write_text(RIG.replace("usb:1-3", "usb:1-2") if file == path.name else RIG, encoding="utf-8")
+    changed = tmp_path / file
+    text = changed.read_text(encoding="utf-8")
+    assert old in text
+    changed.write_text(text.replace(old, new), encoding="utf-8")
+    rig = rigs.read(path)
+    script = scenario.load(SCENARIO)
+    assert any(re.search(says, str(fault)) for fault in fitting.unfit(SCENARIO, of_scenario(script), rig))
+    assert runnable.main([str(SCENARIO), "--rig", str(path)]) == Exit.SCRIPT
+    with closing(Here()) as reach:
+        case = play(Found(SCENARIO, "hand"), Ask("wires", rig=(rig, Bench(None, reach))))
+    assert (case.outcome, len(case.lines)) == ("wrong", 1)
+    assert re.search(says, case.lines[0])
+    assert not list(tmp_path.glob("*.ledger"))
+
+
+def test_a_table_of_another_machine_is_held_to_what_its_own_file_says(tmp_path: Path) -> None:
+    path = table(tmp_path)
+    text = path.read_text(encoding="utf-8").replace("seats = 6", "seats = 2").replace("chips.toml", "/none/chips.toml")
+    path.write_text(text, encoding="utf-8")
+    path = tmp_path / "rig.toml"
+    path.write_text(RIG.replace('start = "exec:feltd run"', 'reach = "ssh://dut"'), encoding="utf-8")
+    faults = list(fitting.unfit(SCENARIO, of_scenario(scenario.load(SCENARIO)), rigs.read(path)))
+    assert [fault.field for fault in faults] == ["seats"]
+
+
 def test_a_recorded_hand_is_said_to_be_for_rehearse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "hand.phh"
     path.write_text("variant = 'NT'\n", encoding="utf-8")
@@ -89,7 +167,7 @@ def test_a_rig_that_is_not_ready_is_in_every_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: Exit, says: str
 ) -> None:
     """A service that reads only the reports must not take an evening without a rig for one without a fault."""
-    write_config(tmp_path, DEVICES)
+    table(tmp_path)
     path = tmp_path / "rig.toml"
     path.write_text(RIG.replace(":1883", f":{free_port()}").replace(old, new), encoding="utf-8")
     where = [tmp_path / "out.xml", tmp_path / "report.json"]
