@@ -112,7 +112,11 @@ def picture(status: Mapping[str, Any]) -> str:
     ]
     lines += [f"slip {one['slip']}: {one['kind']} of {one['total']} is open" for one in status.get("slips", ())]
     lines += [f"staff {staff}: {role}" for staff, role in status["staff"].items()]
-    lines += [f"device {name}: {state}" for name, state in status["devices"].items()]
+    faults = status.get("faults", {})
+    lines += [
+        f"device {name}: {state}" + (f", in trouble: {', '.join(faults[name])}" if name in faults else "")
+        for name, state in status["devices"].items()
+    ]
     return "\n".join(lines)
 
 

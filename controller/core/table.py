@@ -7,6 +7,7 @@ from controller.core import guard, overdue, recovering, system, troubles
 from controller.core.cash import amends, meters
 from controller.core.conflict import conflict
 from controller.core.facts import Fact
+from controller.core.faulty import Faulty
 from controller.core.floor import conditions
 from controller.core.inputs import Command, HandSeed, Input, Notice, Tick
 from controller.core.records import REFUSALS, Record
@@ -81,6 +82,7 @@ class Table:
         """Since when a device is lost (``""``) or has a fault."""
         self._unkeyed = False
         """No key was pressed since the restart."""
+        self._faulty = Faulty()
         self._up: set[str] = set()
         """The devices that have answered since this table was made: what a record says of one may be long past."""
 
@@ -196,6 +198,7 @@ class Table:
             self._chips.heard(reading, at)
             for news in self._doubles.heard(reading, at):
                 self._contradicted(news, at)
+        self._faulty.heard(reading)
         before = len(self.session.out.records)
         for fact in self._sensing.feed(reading, at, self.session.state):
             self.session.judge(fact)
@@ -231,6 +234,7 @@ class Table:
 
     def _contradicted(self, news: DeviceConflict | DeviceCleared, at: int) -> None:
         """Two devices have the same tag, or have it no longer: what they watch is not believed meanwhile."""
+        self._faulty.contradicted(news)
         for fact in self._sensing.feed(news, at, self.session.state):
             self.session.judge(fact)
         if isinstance(news, DeviceConflict):
@@ -288,6 +292,7 @@ class Table:
                 for i in state.incidents.values()
             ],
             "devices": self._devices(),
+            "faults": self._faulty.told(self._floods.shut()),
             "missing": self._missing(),
             "slips": [{"slip": one.id, "kind": one.kind, "total": one.total} for one in state.cash.open.values()],
             "hand": None,

@@ -505,8 +505,10 @@ def test_one_tag_on_two_devices_is_recorded_and_believed_from_neither() -> None:
     assert tag not in str([record for record in table.records if record.stream != "guard"])
     table.run(30_000)
     assert len(table.all("device.conflict")) == 2
+    assert table.table.status()["faults"] == {"bets0": ["conflict"], "stacks0": ["conflict"]}
     table.places["bet:2"].remove(tag)
     table.run(1000)
+    assert table.table.status()["faults"] == {}
     assert [(one["device"], one["cause"]) for one in table.all("device.cleared")] == [
         ("bets0", "conflict"),
         ("stacks0", "conflict"),

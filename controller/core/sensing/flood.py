@@ -51,6 +51,10 @@ class Floods:
         quiet = [name for name, keypad in self._keypads.items() if keypad.shut and at - keypad.last >= QUIET]
         return [(name, self._keypads.pop(name).ignored) for name in quiet]
 
+    def shut(self) -> list[str]:
+        """The keypads that are not listened to now."""
+        return [name for name, keypad in self._keypads.items() if keypad.shut]
+
     def deadline(self) -> int | None:
         """When ``over`` has something to say at the earliest."""
         return min((keypad.last + QUIET for keypad in self._keypads.values() if keypad.shut), default=None)
