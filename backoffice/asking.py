@@ -71,11 +71,26 @@ class Asking:
         self.snapshots: dict[str, dict[str, Any]] = {}
         """How each table stood last by its retained snapshot: for screens, never to book from."""
         self.replays = 0
+        self._looked_back = False
 
     def connected(self, now: float) -> None:
-        """A connection begins: what was under way is not."""
+        """A connection begins: what was under way is to be asked again, but for the looks at what came last."""
         for table in self._tables.values():
-            table.asked, table.todo, table.not_before, table.look_at = None, [], 0.0, now
+            open_ = [] if table.asked is None else [table.asked]
+            table.todo = [one for one in (*open_, *table.todo) if one[3] is not None]
+            table.asked, table.not_before, table.look_at = None, 0.0, now
+        if not self._looked_back:
+            self._looked_back = True
+            self._look_back()
+
+    def _look_back(self) -> None:
+        """What may be missing by the store alone: who ran before us has told nobody what it was still asking for."""
+        for name in self._tables:
+            for ledger in self._store.ledgers(name):
+                self._reader.missing |= {(f"{name}/{stream}", ledger) for stream in self._streams}
+                first = next(self._store.events(name, ledger), None)
+                if first is not None and first.type == "ledger.began":
+                    self._reader.linked(first)
 
     def idle(self) -> bool:
         """Whether nothing is under way and nothing is known to be missing."""

@@ -132,10 +132,10 @@ class Reader:
         if event.type == WITHHELD:
             self.missing.add(stream)
         elif event.type == "ledger.began":
-            self._linked(event)
+            self.linked(event)
         self.heads[stream] = max(self.heads[stream], sequence)
 
-    def _linked(self, event: Event) -> None:
+    def linked(self, event: Event) -> None:
         """A new ledger says how the one before ended: no later event would show that its end is missing."""
         previous = messages.previous_of(event.payload)
         if previous is None:

@@ -121,7 +121,9 @@ def test_a_verdict_after_listening_is_one_document(broker: MosquittoBroker, rig:
         assert json.loads(done.stderr)["stored"] == len(r.bodies())
 
 
-def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+@pytest.mark.parametrize("news", [0, 1])
+def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, news: int) -> None:
+    """Also where nothing is heard of the stream: who listened before may have ended with the gap open."""
     with rig(broker.port) as r:
         play(r.ledger, hands=5)
         r.pump.start()
@@ -132,9 +134,23 @@ def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_pa
             connection.execute("delete from event where cast(sequence as integer) in (2, 3, 7, 20)")
         told = json.loads(office("verify", store, "--json", code=4))
         assert "removed" in told["tables"][TABLE][0]["faults"][0]
-        r.play(1)
+        r.play(news)
         follow(store, broker.port)
         assert stored(store) == r.bodies()
+
+
+def test_what_was_asked_for_when_the_broker_went_is_asked_for_again(tmp_path: Path, desk: Desk) -> None:
+    with pinned(tmp_path, desk) as store:
+        reader = Reader(store)
+        reader.take(bodies(desk.path))
+        asking = Asking(store, reader, {TABLE: TOPICS}, "office", ("play",))
+        asking.shown(TOPICS.snapshot, json.dumps({"ledger": "new", "sequence": f"{900:016d}", "test": True}).encode())
+        asking.connected(0.0)
+        asked = [json.loads(body) for at in range(3) for _, body, _ in asking.due(at / 10)]
+        assert ("new", "0000000000000900") in [(one.get("ledger"), one.get("to")) for one in asked]
+        asking.connected(1.0)
+        again = [json.loads(body) for _, body, _ in asking.due(1.0)]
+        assert [(one.get("ledger"), one.get("to")) for one in again] == [("new", "0000000000000900")]
 
 
 def test_an_office_is_soon_back_however_often_its_broker_went(
@@ -373,14 +389,19 @@ def test_the_chain_goes_on_from_one_ledger_to_the_next(tmp_path: Path, desk: Des
         assert all(report.ok for report in verify_table(store, TABLE))
 
 
-def test_the_end_of_an_archived_ledger_is_asked_for(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
+@pytest.mark.parametrize("heard", ["nothing of the new one", "the new one, before"])
+def test_the_end_of_an_archived_ledger_is_asked_for(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, heard: str
+) -> None:
     with rig(broker.port) as r:
         play(r.ledger)
     desk = Desk(tmp_path / "table")
     store = enrol(tmp_path, desk)
-    old, _ = archived(desk)
+    old, new = archived(desk)
     with open_store(str(store)) as kept:  # type: ignore[attr-defined]
         Reader(kept).take(bodies(old)[:-3])
+        if heard == "the new one, before":
+            Reader(kept).take(bodies(new))
     with rig(broker.port) as r:
         r.pump.start()
         wait_until(lambda: unsent(r) == 0)
