@@ -6,6 +6,7 @@ Ctrl-C ends the killing early; what was played until then is looked at all the s
 
 import argparse
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -197,12 +198,15 @@ def main() -> int:
     enough = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: enough.set())
-    with tempfile.TemporaryDirectory(prefix="felt-soak-") as folder:
-        began = time.monotonic()
-        figures = crash(Path(folder), options.kills, options.seed, enough)
-        took = time.monotonic() - began
-        sys.stdout.write(f"{figures}\n{took:.0f} s, {took / max(1, figures.kills):.1f} s a kill\n")
-    return 1 if figures.wrong else 0
+    folder, began = Path(tempfile.mkdtemp(prefix="felt-soak-")), time.monotonic()
+    sys.stderr.write(f"{folder} is kept where something is wrong\n")
+    figures = crash(folder, options.kills, options.seed, enough)
+    took = time.monotonic() - began
+    sys.stdout.write(f"{figures}\n{took:.0f} s, {took / max(1, figures.kills):.1f} s a kill\n")
+    if figures.wrong:
+        return 1
+    shutil.rmtree(folder)
+    return 0
 
 
 if __name__ == "__main__":
