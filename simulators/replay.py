@@ -9,6 +9,9 @@ end the counts of what it concluded are shown.
 
 A capture that usbmon made of a real device replays too: ``--device NAME=BUS-DEVICE:DRIVER`` says which of its devices
 is which of the table.
+
+exit codes: 0 done; 2 an argument or a file cannot be used, or the table is another than that of the capture;
+            3 the rig, or the daemon on it, failed
 """
 
 import argparse
@@ -16,21 +19,24 @@ import json
 import sys
 import tempfile
 import time
-import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from controller.capture.errors import CaptureError
-from controller.capture.reading import Said, told
+from controller.capture.reading import Said, parts, told, torn
 from controller.capture.wire import Passed
-from controller.errors import FeltError
+from controller.configuration import settings
+from controller.errors import FeltError, LocalError
+from controller.faults import BadConfiguration, Fault, read_toml
 from controller.ledger.keys import load_auditor_key
 from controller.ledger.reading import read_records
+from drivers import catalog
 from drivers.options import MS
 from simulators.config import toml
-from simulators.errors import RigError, SimulatorError
+from simulators.errors import RigError, ScriptError, SimulatorError
 from simulators.process import DaemonProcess
 from simulators.recording import devices_of, runs_of
 from simulators.rigs import Host
@@ -38,6 +44,10 @@ from simulators.through.wires import last_row
 from simulators.verdict import Exit
 
 LINKS = {"keypad": "keyboard", "shoe": "bulk", "camera": "bulk"}
+LEAST_SPEED, MOST_SPEED = 0.1, 1000
+"""What ``feltd run --test-speed`` takes."""
+MISTAKES = (CaptureError, ScriptError, LocalError, BadConfiguration)
+"""Of whoever gave the command."""
 SETTLE_S = 2.0
 NEAR = 200 * MS
 """Who speaks so soon after a key has seen what the table made of it."""
@@ -65,14 +75,22 @@ def main(arguments: Sequence[str]) -> int:
             return _replay(asked, Path(folder))
     except (FeltError, SimulatorError) as error:
         sys.stderr.write(f"{error}\n")
-        return Exit.SCRIPT if isinstance(error, CaptureError) else Exit.RIG
+        return Exit.SCRIPT if isinstance(error, MISTAKES) else Exit.RIG
 
 
 def _replay(asked: argparse.Namespace, folder: Path) -> int:
+    named = _arguments(asked)
     auditor = load_auditor_key(asked.card_key) if asked.card_key else None
+    for part in parts(asked.capture):
+        torn(part)  # one that is empty or damaged is refused
     lines = list(told(asked.capture, auditor))
     known = devices_of(lines)
-    named = dict(_named(text) for text in asked.device) or _recorded(lines, known)
+    for name, (recorded, driver) in named.items():
+        if recorded not in known:
+            raise _mistake("--device", f"{name}={recorded}:{driver}", f"the capture holds {', '.join(known) or 'none'}")
+    named = named or _recorded(lines, known)
+    if asked.config is not None:
+        _same_devices(asked.config, named if asked.device else dict(_configured(lines)))
     specs = [_spec(name, recorded, driver, asked, folder) for name, (recorded, driver) in named.items()]
     with Host(specs, folder / "devices.sock") as host:
         if asked.config is None:
@@ -84,21 +102,62 @@ def _replay(asked: argparse.Namespace, folder: Path) -> int:
         return _into_daemon(asked, folder, host, lines)
 
 
-def _named(text: str) -> tuple[str, tuple[str, str]]:
-    name, _, rest = text.partition("=")
-    recorded, _, driver = rest.partition(":")
-    if not (name and recorded and driver):
-        raise RigError(f"--device {text}: write NAME=RECORDED:DRIVER, for example keys0=1-7:keypad")
-    return name, (recorded, driver)
+def _arguments(asked: argparse.Namespace) -> dict[str, tuple[str, str]]:
+    """The devices that were named. Raises ``ScriptError`` for an argument that cannot be used."""
+    if not LEAST_SPEED <= asked.speed <= MOST_SPEED:
+        raise _mistake("--speed", asked.speed, f"so many times faster: from {LEAST_SPEED} to {MOST_SPEED}")
+    if asked.ledger is not None:
+        if asked.config is None:
+            raise _mistake(
+                "--ledger", str(asked.ledger), "is that of a daemon: name its table with -c, or leave it out"
+            )
+        if asked.ledger.exists() or not asked.ledger.resolve().parent.is_dir():
+            raise _mistake("--ledger", str(asked.ledger), "name a new file in a folder that is there")
+    named: dict[str, tuple[str, str]] = {}
+    for text in asked.device:
+        name, _, rest = text.partition("=")
+        recorded, _, driver = rest.partition(":")
+        if not (name and recorded and driver):
+            raise _mistake("--device", text, "write NAME=RECORDED:DRIVER, for example keys0=1-7:keypad")
+        if driver not in catalog.names():
+            raise _mistake("--device", text, f"no driver {driver}: use {', '.join(catalog.names())}")
+        if name in named:
+            raise _mistake("--device", text, f"{name} is named twice")
+        named[name] = (recorded, driver)
+    return named
 
 
-def _recorded(lines: Sequence[Any], known: Mapping[str, int]) -> dict[str, tuple[str, str]]:
+def _mistake(field: str, value: object, remedy: str) -> ScriptError:
+    return ScriptError("arguments", field, value, remedy)
+
+
+def _configured(lines: Sequence[Said | Passed]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The devices of the recorded table, of all its runs; none where another program made the capture."""
     for one in lines:
         if isinstance(one, Said) and one.what.get("origin"):
-            devices = one.what["origin"]["devices"]
-            return {d["name"]: (d["name"], d["driver"]) for d in devices if d["name"] in known}
-    found = ", ".join(known) or "none"
-    raise RigError(f"the capture does not say which devices it has: name them with --device; it holds {found}")
+            for device in one.what["origin"]["devices"]:
+                yield device["name"], (device["name"], device["driver"])
+
+
+def _recorded(lines: Sequence[Said | Passed], known: Mapping[str, int]) -> dict[str, tuple[str, str]]:
+    if found := {name: of for name, of in _configured(lines) if name in known}:
+        return found
+    held = ", ".join(known) or "none"
+    raise _mistake("--device", "", f"the capture does not say which devices it has: name them; it holds {held}")
+
+
+def _same_devices(config: Path, recorded: Mapping[str, tuple[str, str]]) -> None:
+    """Every recorded device has its like on this table. Raises ``BadConfiguration`` naming those that have none."""
+    devices = read_toml(config).get("devices", {})
+    faults = []
+    for name, (_, driver) in recorded.items():
+        own = devices.get(name) if isinstance(devices, dict) else None
+        has = own.get("driver", "") if isinstance(own, dict) else ""
+        if has != driver:
+            remedy = f"the capture is of a table whose {name} is {driver}: name the table that it was made on"
+            faults.append(Fault(str(config), f"devices.{name}.driver", str(has) or "missing", remedy))
+    if faults:
+        raise BadConfiguration(faults)
 
 
 def _spec(name: str, recorded: str, driver: str, asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -198,18 +257,18 @@ def _ended(daemon: DaemonProcess) -> None:
 
 def _table(config: Path, folder: Path, uris: Mapping[str, str], ledger: Path) -> Path:
     """A copy of the table's file: in test mode, without a broker, its devices where the recorded ones are."""
-    with config.open("rb") as file:
-        table = tomllib.load(file)
+    table = read_toml(config)
     home = config.resolve().parent
-    for name, device in table.get("devices", {}).items():
-        if name in uris:
-            device["uri"] = uris[name]
-            device.pop("expect", None)
-    for part, keys in (("chips", ("file", "tags")), ("deck", ("file",))):
+    for name, uri in uris.items():
+        device = table["devices"][name]
+        device["uri"] = uri
+        device.pop("expect", None)
+    for part, keys in (("chips", ("file", "tags")), ("deck", ("file",)), ("access", ("staff",))):
+        given = table.get(part, {})
         for key in keys:
-            if key in table.get(part, {}):
-                table[part][key] = str(home / table[part][key])
-    if str(table["profile"]).endswith(".toml"):
+            if isinstance(given, dict) and key in given:
+                given[key] = str(home / str(given[key]))
+    if str(table.get("profile", "")).endswith(".toml"):
         table["profile"] = str(home / table["profile"])
     for part in ("broker", "metrics"):
         table.pop(part, None)
@@ -217,4 +276,6 @@ def _table(config: Path, folder: Path, uris: Mapping[str, str], ledger: Path) ->
     table["ledger"] = {"file": str(ledger.resolve())}
     made = folder / "table.toml"
     made.write_text(toml(table), encoding="utf-8")
+    if faults := settings.check(made):
+        raise BadConfiguration(replace(one, file=str(config)) if one.file == str(made) else one for one in faults)
     return made

@@ -57,9 +57,9 @@ class Watched:
         assert set(status["devices"]) >= set(status["faults"])
         shown = [line for line in picture(status).splitlines() if "in trouble" in line]
         assert len(shown) == len(status["faults"])
-        for device, faults in status["faults"].items():
-            assert any(line.startswith(f"device {device}: ") and line.endswith(", ".join(faults)) for line in shown)
         faults: dict[str, Any] = status["faults"]
+        for device, own in faults.items():
+            assert any(line.startswith(f"device {device}: ") and line.endswith(", ".join(own)) for line in shown)
         return faults
 
 
