@@ -129,6 +129,22 @@ def emptied(at: BrokerAt, name: str, own: str, *, running: bool) -> None:
         raise RigError(f"{at}: is not empty: {min(found)} lies there; give the rig a broker of its own, and empty it")
 
 
+def unreachable(at: BrokerAt) -> str:
+    """Why a broker lets nobody in just now; empty where it does. Raises ``RigError`` for files that cannot be used."""
+    let_in = threading.Event()
+    client = at.client("", clean=True)
+    client.on_connect = lambda *_: let_in.set()
+    try:
+        connect(client, at)
+    except RigError as error:
+        return str(error)
+    try:
+        return "" if let_in.wait(START_S) else f"the rig's broker {at} does not answer"
+    finally:
+        client.disconnect()
+        client.loop_stop()
+
+
 def connect(client: Client, at: BrokerAt) -> None:
     """Connect, and listen in a thread. Raises ``RigError``."""
     try:

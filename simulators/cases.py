@@ -239,7 +239,11 @@ def _play_hand(one: Found, ask: Ask, journal: Journal | None, ledger: Path | Non
     plan = replace(plan, closed_cards=ask.closed_cards, shoe=ask.shoe and antennas, six=ask.six and antennas)
     speed = ask.speed or (5 if ask.table == "rfid" else 10)
     _fits(one.path, plan, ask)
-    with _stage(plan, ask, journal, ledger, speed) as stage, evidence.kept(one.path, case, stage, ask.bundles):
+    with (
+        _stage(plan, ask, journal, ledger, speed) as stage,
+        evidence.kept(one.path, case, stage, ask.bundles),
+        evidence.blamed(case, stage),
+    ):
         struck = None
         if ask.faults:
             struck = faulted.drawn(ask.faults, one.name, len(acts), plan, virtual=ask.through == "virtual")
@@ -293,6 +297,7 @@ def _play_scenario(
         with (
             _stage(plan, ask, journal, ledger, speed, killed=script.killed) as stage,
             evidence.kept(one.path, case, stage, ask.bundles),
+            evidence.blamed(case, stage),
         ):
             kills = script.killed and ask.through == "wires"
             late = ask.rig[0].most_late_ms if ask.rig else None

@@ -31,12 +31,16 @@ class Subscriber:
         self._seen: list[Seen] = []
         self._bodies: dict[str, bytes] = {}
         self._subscribed = threading.Event()
+        self._closing = False
         self.repeats = 0
+        self.lost = 0
+        """So often the broker hung up, or was gone."""
         self.faults: list[str] = []
         self._client = at.client(client, clean=False)
         self._client.on_connect = self._connected
         self._client.on_subscribe = self._heard
         self._client.on_message = self._message
+        self._client.on_disconnect = self._hung_up
         self._client.reconnect_delay_set(1, 1)
         brokerat.connect(self._client, at)
         if not self._subscribed.wait(START_S):
@@ -64,6 +68,7 @@ class Subscriber:
 
     def close(self) -> None:
         """Hang up."""
+        self._closing = True
         self._client.disconnect()
         self._client.loop_stop()
 
@@ -76,6 +81,9 @@ class Subscriber:
         self, _client: Client, _data: object, _mid: int, _codes: list[ReasonCode], _properties: Properties | None
     ) -> None:
         self._subscribed.set()
+
+    def _hung_up(self, *_: object) -> None:
+        self.lost += not self._closing
 
     def _message(self, _client: Client, _data: object, message: MQTTMessage) -> None:
         at = time.monotonic_ns()

@@ -10,6 +10,7 @@ from typing import Any
 
 from controller.client import NotReachable
 from controller.contract.topics import Source, Topics
+from simulators import brokerat
 from simulators import reach as reaches
 from simulators import rig as rigs
 from simulators.disk import Disk
@@ -198,6 +199,11 @@ class RigStage(WiresStage):
         if self._dut.metrics:
             told["metrics"] = reaches.numbers(self._bench.reach, self._dut.metrics)
         return told
+
+    def fault(self) -> str:
+        """See ``OnARig``: its broker, which no scenario may stop here."""
+        at = self._rig.broker
+        return f"the rig's own broker {at} hung up" if self._subscriber.lost else brokerat.unreachable(at)
 
     def gather(self, folder: Path) -> list[str]:
         """See ``Gathers``."""

@@ -99,6 +99,14 @@ class Gathers(Protocol):
 
 
 @runtime_checkable
+class OnARig(Protocol):
+    """A stage that stands on things which may fail by themselves."""
+
+    def fault(self) -> str:
+        """What of them has failed since it was opened; empty where nothing has."""
+
+
+@runtime_checkable
 class Asked(Protocol):
     """A stage whose daemon answers whoever asks."""
 
