@@ -2,6 +2,7 @@
 
 import ssl
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,12 +104,24 @@ def emptied(at: BrokerAt, name: str, own: str, *, running: bool) -> None:
     ``own`` is the base of the topics of the table under test; what a running daemon says of itself may lie there.
     Raises ``RigError`` that names a topic.
     """
+    lying = retained(at, name)
+    if others := [topic for topic in lying if not topic.startswith(f"{own}/")]:
+        raise RigError(f"{at}: is not empty: {others[0]} lies there; give the rig a broker of its own, and empty it")
+    if lying and not running:
+        raise RigError(f"{at}: is not empty: {lying[0]} lies there from an earlier run")
+
+
+def retained(at: BrokerAt, name: str) -> list[str]:
+    """The topics of all tables under which something lies; what ``name`` had subscribed is ended.
+
+    Raises ``RigError``.
+    """
     subscribed = threading.Event()
-    found: list[str] = []
+    found: set[str] = set()
 
     def message(_client: Client, _data: object, one: MQTTMessage) -> None:
-        if one.retain and one.payload and not (running and one.topic.startswith(f"{own}/")):
-            found.append(one.topic)
+        if one.retain and one.payload:
+            found.add(one.topic)
 
     def connected(client: Client, *_: Any) -> None:
         client.subscribe([("felt-test/#", 1), ("felt/#", 1)])
@@ -125,8 +138,22 @@ def emptied(at: BrokerAt, name: str, own: str, *, running: bool) -> None:
     finally:
         client.disconnect()
         client.loop_stop()
-    if found:
-        raise RigError(f"{at}: is not empty: {min(found)} lies there; give the rig a broker of its own, and empty it")
+    return sorted(found)
+
+
+def take_back(at: BrokerAt, topics: Iterable[str]) -> None:
+    """Let nothing be retained under these topics any more. Raises ``RigError``."""
+    client = at.client("", clean=True)
+    connect(client, at)
+    try:
+        for topic in topics:
+            said = client.publish(topic, b"", qos=1, retain=True)
+            said.wait_for_publish(START_S)
+            if not said.is_published():
+                raise RigError(f"{at}: {topic} cannot be taken back: look at its access rules")
+    finally:
+        client.disconnect()
+        client.loop_stop()
 
 
 def unreachable(at: BrokerAt) -> str:

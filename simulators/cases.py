@@ -176,7 +176,10 @@ def _again(one: Found, ask: Ask) -> str:
     reads += f" --faults {ask.faults}" if ask.faults else ""
     more = (" --closed-cards unread" if ask.closed_cards == "unread" else "") + (" --shoe" if ask.shoe else "")
     more += f" --speed {ask.speed}" if ask.speed else ""
-    where = f"--rig {shlex.quote(str(ask.rig[0].file.absolute()))}" if ask.rig else f"--through {ask.through}"
+    where = f"--through {ask.through}"
+    if ask.rig:
+        rig = ask.rig[0]
+        where = f"--rig {shlex.quote(str(rig.file.absolute()))}" + (" --clean" if rig.start else "")
     hand = one.path.suffix == ".phh"
     seed = ask.seed if ask.seed is not None else 0 if hand else None
     drawn = f" --seed {seed}" if seed is not None else ""

@@ -11,6 +11,7 @@ COMMANDS = {
     "device": ("simulators.device", "serve one simulated device on a real serial, TCP or USB/IP port"),
     "accept": ("simulators.accepting", "show what has changed in a scenario's events, and accept it with a reason"),
     "check": ("simulators.runnable", "say what is wrong with a scenario, or cannot be done so or on a rig"),
+    "rig": ("simulators.rigclean", "put aside what a rig's table left of an earlier run"),
     "expand": ("simulators.expand", "the primitive acts of a scenario with their times"),
     "replay": ("simulators.replay", "play a capture's bytes into a daemon"),
     "capture": ("simulators.capture", "make a capture, look into one, open a sealed one"),

@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--report", type=Path, metavar="FILE", help="write report.json")
     parser.add_argument("--bundles", type=Path, metavar="FOLDER", help="a folder of evidence for each case that fails")
     parser.add_argument("--rig", type=Path, metavar="RIG.toml", help="play on this rig: see docs/hil.md")
+    parser.add_argument("--clean", action="store_true", help="first put aside what the rig's table left; nights do")
     return parser
 
 
@@ -133,7 +134,7 @@ def _play(asked: argparse.Namespace, ask: Ask, plan: Night | None, found: Sequen
     total = len(found) * len(files)
     try:
         for file in files:
-            with _rigged(file) as (rig, seen):
+            with _rigged(file, clean=asked.clean or plan is not None) as (rig, seen):
                 ask = replace(ask, rig=rig, through="wires" if rig else ask.through)
                 prefix = f"{rig[0].name}." if rig and len(of_night) > 1 else ""
                 played.about |= {f"{prefix}{name}": said for name, said in seen.items()}
@@ -244,14 +245,22 @@ def _one_ledger(found: Sequence[Found], ask: Ask, ledger: Path) -> Iterator[Case
 
 
 @contextmanager
-def _rigged(path: Path | None) -> Iterator["tuple[tuple[Rig, Bench] | None, dict[str, str]]"]:
-    """The rig of a file with its devices, after the preflight, and what that found; nothing without a file."""
+def _rigged(path: Path | None, *, clean: bool) -> Iterator["tuple[tuple[Rig, Bench] | None, dict[str, str]]"]:
+    """The rig of a file with its devices, after the preflight, and what that found; nothing without a file.
+
+    ``clean``: one that starts its daemon itself does so anew.
+    """
     if path is None:
         yield None, {}
         return
     from simulators import rig as rigs  # noqa: PLC0415 - the other ways need neither
+    from simulators import rigclean  # noqa: PLC0415
     from simulators.through.rigged import on_the_bench  # noqa: PLC0415
 
     rig = rigs.read(path)
+    for fault in rigs.unsound(rig):
+        raise fault
+    if clean and rig.start:
+        sys.stderr.writelines(f"{line}\n" for line in rigclean.cleaned(rig))
     with tempfile.TemporaryDirectory(prefix="feltsim-") as folder, on_the_bench(rig, Path(folder)) as (bench, found):
         yield (rig, bench), found

@@ -4,6 +4,7 @@ A rig of kind ``sim`` needs no file. With ``wire`` the simulated devices stand o
 machine, and the daemon is one that runs already, or that the rig starts from its own configuration.
 """
 
+import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -310,13 +311,20 @@ def preflight(rig: Rig, folder: Path, reach: Reach, *, running: bool) -> dict[st
     if free < LEAST_FREE_MB:
         raise RigError(f"{folder}: {free} MB are free, {LEAST_FREE_MB} are needed for evidence")
     if not running and reach.run("test", "-e", str(dut.ledger)).returncode == 0:
-        raise RigError(f"{dut.ledger}: is there already; a rig starts its daemon on a new ledger")
+        raise RigError(f"{dut.ledger}: is there already; a rig starts its daemon on a new ledger{_cleaning(rig)}")
     if running:
         _answering(reach.socket(dut.socket))
     base = Topics(Source(dut.site, dut.table), dut.test).base
-    brokerat.emptied(rig.broker, "rig", base, running=running)
+    try:
+        brokerat.emptied(rig.broker, "rig", base, running=running)
+    except RigError as error:
+        raise RigError(f"{error}{_cleaning(rig) if f' {base}/' in str(error) else ''}") from error
     found = reaches.machine(reach)
     return {"rig": rig.name, **found, "free_mb": str(free), "table": f"{dut.site}/{dut.table}", "reach": rig.reach}
+
+
+def _cleaning(rig: Rig) -> str:
+    return f": feltsim rig clean --rig {shlex.quote(str(rig.file))}, or rehearse with --clean"
 
 
 def identified(rig: Rig, reach: Reach) -> dict[str, str]:
