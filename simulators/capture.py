@@ -5,7 +5,7 @@ feltsim capture FILE --open PLAIN --card-key KEY  open a sealed one, for Wiresha
 feltsim capture FILE --play SCENARIO              play a scenario over wires and write the capture
 feltsim capture FILE --as-scenario SCENARIO       write what hands did as a scenario; what to expect, the author adds
 
-exit codes: 0 done; 1 what was played went otherwise; 2 a file cannot be used, or is empty; 3 the rig failed;
+exit codes: 0 done; 1 what was played went otherwise; 2 an argument or a file cannot be used; 3 the rig failed;
             6 done as far as the file is whole: it is cut
 """
 
@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from controller.capture.errors import CaptureError
+from controller.capture.older import NO_CAPTURE, begins_as_capture
 from controller.capture.reading import Said, parts, told, torn
 from controller.capture.sealedfile import is_sealed, opened
-from controller.errors import FeltError
+from controller.errors import FeltError, LocalError
 from controller.ledger.keys import load_auditor_key
 from simulators.errors import ScriptError, SimulatorError
 from simulators.plan import of_scenario
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         return _read(asked)
     except (FeltError, SimulatorError) as error:
         sys.stderr.write(f"{error}\n")
-        return Exit.SCRIPT if isinstance(error, ScriptError | CaptureError) else Exit.RIG
+        return Exit.SCRIPT if isinstance(error, ScriptError | CaptureError | LocalError) else Exit.RIG
 
 
 def _read(asked: argparse.Namespace) -> int:
@@ -72,6 +73,11 @@ def _read(asked: argparse.Namespace) -> int:
 
 
 def _play(path: Path, capture: Path) -> int:
+    if capture.exists():
+        if not capture.is_file() or not begins_as_capture(capture):
+            raise CaptureError(capture, f"{NO_CAPTURE}; it was left as it is")
+    else:
+        _new("FILE", capture)
     script = scenario.load(path)
     case = Case(script.id, "passed")
     with tempfile.TemporaryDirectory(prefix="feltsim-") as folder:
@@ -89,20 +95,33 @@ def _play(path: Path, capture: Path) -> int:
 def _open(sealed: Path, plain: Path, card_key: Path | None) -> None:
     if card_key is None:
         raise ScriptError("arguments", "--card-key", "", "name the auditor's private key")
-    with plain.open("xb") as file:
-        plain.chmod(0o600)
-        for part in parts(sealed):
-            if not is_sealed(part):
-                raise CaptureError(part, "is not sealed: it can be read as it is")
-            file.writelines(opened(part, load_auditor_key(card_key)))
+    _new("--open", plain)
+    key = load_auditor_key(card_key)
+    for part in parts(sealed):
+        if not is_sealed(part):
+            raise CaptureError(part, "is not sealed: it can be read as it is")
+    try:
+        with plain.open("xb") as file:
+            plain.chmod(0o600)
+            for part in parts(sealed):
+                file.writelines(opened(part, key))
+    except CaptureError:
+        plain.unlink()
+        raise
 
 
 def _as_scenario(capture: Path, script: Path, card_key: Path | None) -> None:
+    _new("--as-scenario", script)
     said = told(capture, load_auditor_key(card_key) if card_key else None)
     text = scenario_of((one for one in said if isinstance(one, Said)), capture)
-    if script.exists():
-        raise ScriptError("arguments", "--as-scenario", str(script), "is there already; name a new file")
     script.write_text(text, encoding="utf-8")
+
+
+def _new(field: str, path: Path) -> None:
+    if path.exists():
+        raise ScriptError("arguments", field, str(path), "is there already; name a new file")
+    if not path.resolve().parent.is_dir():
+        raise ScriptError("arguments", field, str(path), "there is no such folder; make it, or name another file")
 
 
 def _show(path: Path, card_key: Path | None) -> None:
