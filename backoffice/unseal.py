@@ -61,7 +61,11 @@ def unseal(path: Path, auditor: X25519PrivateKey, hand: str | None = None) -> It
                 if connection.execute("SELECT 1 FROM row WHERE hand = ? LIMIT 1", (hand,)).fetchone() is None:
                     raise UsageError("--hand", hand, "no such hand in this ledger: write its id as its events have it")
                 rows = connection.execute(f"{query} AND hand = ? ORDER BY row", (hand,))
+            last = -(2**63)
             for row, stream, sequence, kind, of_hand, body, name, box in rows:
+                if row <= last:  # a page of a damaged file can lead back to an earlier one
+                    raise StoreError(f"{path}: its rows lie in no order behind row {last}: give a whole copy")
+                last = row
                 if name not in keys:
                     keys[name] = _key(connection, ledger, name, auditor)
                 key = keys[name]

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from controller.capture.starting import Capturing
-from controller.delivery.counters import BOUNDS
+from controller.delivery.counters import BOUNDS, Counters
 from controller.delivery.pump import Pump
 from controller.inbox import Inbox
 from controller.ledger.errors import LedgerError
@@ -25,6 +25,8 @@ UNSENT_S = 60.0
 """Something that has been unsent for so long is told as a trouble."""
 ANOTHER = "another process publishes as this table: stop it, or give it a name of its own"
 DEAF = "the broker does not let this table listen, no replay is served: let it read its cmd topics and its state"
+REFUSED_S = 3600.0
+"""So long a trouble after the broker has refused an event."""
 BAD = ("crc", "resync", "dropped", "timeouts")
 NO_CAPTURE = Capturing()
 
@@ -111,6 +113,7 @@ class Health:
             "ledger": self._ledger_trouble(),
             "incidents": f"{seen.incidents} open" if seen.incidents else "",
             "name": ANOTHER if counts and counts.others.there(time.monotonic()) else "",
+            "withheld": _withheld(counts) if counts else "",
             "requests": f"{DEAF} ({counts.deaf})" if counts and counts.deaf else "",
             "capture": self._capturing.trouble(),
         }
@@ -194,3 +197,11 @@ class Health:
             Family("feltd_frames_bad_total", "counter", "What was not good on a device's link.", tuple(bad)),
             Family("feltd_device_losses_total", "counter", "Times a device was lost.", tuple(lost)),
         ]
+
+
+def _withheld(counts: Counters) -> str:
+    """What the broker refuses: a wrong right there, as a rule."""
+    if time.monotonic() - counts.withheld_at > REFUSED_S:
+        return ""
+    remedy = "give the table the right to write it; whoever lacks them asks for a replay"
+    return f"{counts.withheld} events were refused by the broker, the last {counts.withheld_last}: {remedy}"

@@ -1,5 +1,6 @@
 """What delivery counts: read by the metrics and by ``feltd health``, written by the pump's thread alone."""
 
+import math
 from dataclasses import dataclass, field
 
 from controller.delivery.others import Others
@@ -12,6 +13,7 @@ BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 class Counters:
     """Since the process began.
 
+    ``withheld_last``: what the broker refused last, and why; ``withheld_at``: when (monotonic, in s).
     ``conflicts``: somebody else was seen under our name; ``others``: whether he still is there. ``unheard``: the broker
     did not let us listen; ``deaf``: why, on the present connection; empty where it does.
     """
@@ -20,6 +22,8 @@ class Counters:
     losses: int = 0
     published: int = 0
     withheld: int = 0
+    withheld_last: str = ""
+    withheld_at: float = -math.inf
     replays: int = 0
     requests_refused: int = 0
     conflicts: int = 0
@@ -38,6 +42,11 @@ class Counters:
         """The broker does not let us listen."""
         self.unheard += 1
         self.deaf = cause
+
+    def refused(self, what: str, now: float) -> None:
+        """The broker took what stands for a row that it had refused."""
+        self.withheld += 1
+        self.withheld_last, self.withheld_at = what, now
 
     def acknowledged(self, seconds: float) -> None:
         """The broker took a row after so long."""

@@ -7,7 +7,6 @@ bytes, and never misses one or first sees it out of order.
 
 import json
 import random
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -28,6 +27,7 @@ from controller.delivery.publisher import Answered, Asked, Dropped, Message, Out
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
 from controller.delivery.serving import Serving
+from controller.ledger.database import UNREADABLE
 from controller.ledger.errors import LedgerError
 from controller.ledger.outbox import Outbox, Unsent
 
@@ -159,7 +159,7 @@ class Pump:
             try:
                 with closing(Outbox(self._path)) as outbox:
                     self._serve(outbox)
-            except (sqlite3.Error, LedgerError) as error:
+            except (*UNREADABLE, LedgerError) as error:
                 _log.error("outbox cannot be read or marked; delivery tries again", error=str(error))
                 self._notify("outbox.failed", {"cause": str(error)})
                 self._pause()
@@ -167,15 +167,18 @@ class Pump:
     def _serve(self, outbox: Outbox) -> None:
         """One connection after the other, until we are told to stop."""
         while self._flush_until is None:
-            started, conflicts = time.monotonic(), self.counters.conflicts
+            started, conflicts, withheld = time.monotonic(), self.counters.conflicts, self.counters.withheld
             try:
                 self._connection(outbox)
             except BrokerError as error:
-                # Not at the first row that goes through: two under one name would race for the broker's ear.
-                if time.monotonic() - started > min(_STABLE_S, self._settings.backoff_cap_s):
+                # Not at the first row that goes through: two under one name would race for the broker's ear. But
+                # what stands for a refused row was taken: the rest must not wait longer for each.
+                step = self.counters.withheld > withheld
+                if step or time.monotonic() - started > min(_STABLE_S, self._settings.backoff_cap_s):
                     self._failures = 0
                 self.counters.losses += 1
-                self._say_lost(outbox, error)
+                if not step:  # else `record.withheld` says it, and we are back at once
+                    self._say_lost(outbox, error)
                 contested = error.cause == "session_taken_over" or self.counters.conflicts > conflicts
                 self._pause(at_least=_TAKEN_OVER_S if contested else 0.0)
             finally:
@@ -358,8 +361,8 @@ class Pump:
             flight.replay = None
 
     def _alarm(self, item: Unsent) -> None:
-        self.counters.withheld += 1
         original = json.loads(item.body)["data"]
+        self.counters.refused(f"{original['original_type']}: {original['cause']}", time.monotonic())
         alarm = {
             "stream": item.stream,
             "sequence": item.sequence,

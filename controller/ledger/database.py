@@ -2,8 +2,10 @@
 
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from controller.ledger.errors import LedgerDamaged, LedgerError
@@ -115,6 +117,19 @@ SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "bus
 def is_surroundings(error: Exception) -> bool:
     """Whether the file may be well all the same."""
     return isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in SURROUNDINGS)
+
+
+def ascending(rows: Iterable[Any], after: int = -(2**63)) -> Iterator[Any]:
+    """These rows, which begin with their number, as long as it grows.
+
+    In a damaged file a page can lead back to an earlier one, and reading would never end. Raises
+    ``sqlite3.DatabaseError`` there.
+    """
+    for row in rows:
+        if row[0] <= after:
+            raise sqlite3.DatabaseError(f"its rows lie in no order behind row {after}")
+        after = row[0]
+        yield row
 
 
 def of_the_file(path: Path, error: Exception) -> None:

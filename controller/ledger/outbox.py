@@ -39,7 +39,10 @@ class Outbox:
 
     def __init__(self, path: Path) -> None:
         self._connection = database.connect(path, durable=False)
-        self.ledger = database.meta(self._connection)["ledger"]
+        about = database.meta(self._connection)
+        if "ledger" not in about:
+            raise sqlite3.DatabaseError("it says nothing of itself")
+        self.ledger = about["ledger"]
 
     def next_session(self) -> int:
         """Number a new connection to the broker. The number never comes again, also not after a restart."""
@@ -56,7 +59,7 @@ class Outbox:
             "WHERE acked = 0 AND row.row > ? ORDER BY row.row LIMIT ?",
             (after, limit),
         )
-        return [self._goes(Unsent(*row), instead) for *row, instead in found]
+        return [self._goes(Unsent(*row), instead) for *row, instead in database.ascending(found, after)]
 
     def _goes(self, item: Unsent, instead: bytes | None) -> Unsent:
         """The row, or what stands in its place where that was made of it."""

@@ -29,8 +29,9 @@ def read_records(path: Path, *, auditor: X25519PrivateKey | None = None, hand: s
             ledger = database.meta(connection).get("ledger", "")
             opener = _Opener(path, connection, ledger, auditor)
             where = "" if hand is None else "WHERE hand = ?"
-            query = f"SELECT stream, sequence, body, key, secret FROM row {where} ORDER BY row"  # noqa: S608 - fixed texts
-            for stream, sequence, body, key, box in connection.execute(query, () if hand is None else (hand,)):
+            query = f"SELECT row, stream, sequence, body, key, secret FROM row {where} ORDER BY row"  # noqa: S608 - fixed
+            rows = database.ascending(connection.execute(query, () if hand is None else (hand,)))
+            for _, stream, sequence, body, key, box in rows:
                 secret = None
                 try:
                     if box is not None:

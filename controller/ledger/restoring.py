@@ -14,7 +14,7 @@ from controller.ledger import database, files, images
 from controller.ledger.errors import LedgerDamaged
 
 SINCE = (
-    "SELECT stream, sequence, body, key, secret FROM row "
+    "SELECT row, stream, sequence, body, key, secret FROM row "
     "WHERE row >= ? AND type NOT IN ('ledger.began', 'ledger.signed', 'key.rotated') ORDER BY row"
 )
 """What the core wrote from a row on."""
@@ -128,5 +128,5 @@ def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str
 
 
 def _records(path: Path, connection: sqlite3.Connection, first: int) -> Iterator[Record]:
-    for stream, sequence, body, _, _ in connection.execute(SINCE, (first,)):
+    for _, stream, sequence, body, _, _ in database.ascending(connection.execute(SINCE, (first,))):
         yield restored(path, stream, sequence, body, None)

@@ -1,7 +1,6 @@
 """Looks into a ledger file for people: the end, a search, the last hands. Works beside a daemon and without one."""
 
 import json
-import sqlite3
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -13,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from controller.core.records import Record
 from controller.ledger import database, files
+from controller.ledger.errors import LedgerDamaged
 from controller.ledger.reading import read_records
 
 
@@ -77,7 +77,7 @@ def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) 
                 "SELECT hand FROM row WHERE type = 'hand.started' AND hand IS NOT NULL ORDER BY row DESC LIMIT ?",
                 (count,),
             ).fetchall()
-        except sqlite3.Error as error:
+        except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
     hands = [list(read_records(path, auditor=auditor, hand=hand)) for (hand,) in reversed(found)]
     older = _older(path)
@@ -89,7 +89,10 @@ def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) 
 def _older(path: Path) -> Path | None:
     """The archived file before this one, where it is still there."""
     with closing(database.connect_read_only(path)) as connection:
-        older = files.previous(path, connection)
+        try:
+            older = files.previous(path, connection)
+        except database.UNREADABLE as error:
+            raise database.unusable(path, error) from error
     return older if older is not None and older.exists() else None
 
 
@@ -126,14 +129,14 @@ def _events(path: Path, wanted: Wanted) -> Iterator[dict[str, Any]]:
     with closing(database.connect_read_only(path)) as connection:
         try:
             if wanted.hand is not None:
-                rows = connection.execute("SELECT body FROM row WHERE hand = ? ORDER BY row", (wanted.hand,))
+                rows = connection.execute("SELECT row, body FROM row WHERE hand = ? ORDER BY row", (wanted.hand,))
             elif wanted.type is not None and "." in wanted.type:
-                rows = connection.execute("SELECT body FROM row WHERE type = ? ORDER BY row", (wanted.type,))
+                rows = connection.execute("SELECT row, body FROM row WHERE type = ? ORDER BY row", (wanted.type,))
             else:
-                rows = connection.execute("SELECT body FROM row ORDER BY row")
-            for (body,) in rows:
-                yield json.loads(body)
-        except sqlite3.Error as error:
+                rows = connection.execute("SELECT row, body FROM row ORDER BY row")
+            for row, body in database.ascending(rows):
+                yield _event(path, row, body)
+        except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
 
 
@@ -141,7 +144,21 @@ def tail(path: Path, count: int) -> list[dict[str, Any]]:
     """The last events, oldest first. Raises ``LedgerError``."""
     with closing(database.connect_read_only(path)) as connection:
         try:
-            rows = connection.execute("SELECT body FROM row ORDER BY row DESC LIMIT ?", (count,)).fetchall()
-        except sqlite3.Error as error:
+            rows = connection.execute("SELECT row, body FROM row ORDER BY row DESC LIMIT ?", (count,)).fetchall()
+        except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
-    return [json.loads(body) for (body,) in reversed(rows)]
+    return [_event(path, row, body) for row, body in reversed(rows)]
+
+
+def _event(path: Path, row: int, body: Any) -> dict[str, Any]:
+    """The event of a row, as far as a search looks into it. Raises ``LedgerDamaged``."""
+    try:
+        event = json.loads(body)
+        whole = isinstance(event["data"], dict) and all(
+            isinstance(event[name], str) for name in ("row", "time", "type")
+        )
+    except (ValueError, TypeError, KeyError, RecursionError):
+        whole = False
+    if not whole:
+        raise LedgerDamaged(path, f"row {row} is no event; use a copy that feltd verify calls whole")
+    return event  # type: ignore[no-any-return]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from controller.contract.envelope import withheld
 from controller.contract.errors import ContractError
 from controller.contract.following import Fault
+from controller.ledger import database
 
 _CAUSE = re.compile(r"[a-z0-9_]{1,64}")
 _AT_ONCE = 500
@@ -33,7 +34,7 @@ def check(connection: sqlite3.Connection) -> Iterator[Fault]:
     """What stands in the place of a row and was not made of it. Raises ``sqlite3.Error``."""
     after = -(2**63)
     while rows := connection.execute(_ROWS, (after, _AT_ONCE)).fetchall():
-        for row, instead, stream, sequence, original in rows:
+        for row, instead, stream, sequence, original in database.ascending(rows, after):
             if original is None:
                 yield Fault(row, "?", 0, "inserted: it would be published in the place of a row that is not there")
             elif not stands_for(original, instead):

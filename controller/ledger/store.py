@@ -225,7 +225,8 @@ class Ledger:
     def _records(self, first: int) -> Iterator[Record]:
         """The core's records from a row on, with what may still be known of their secrets."""
         try:
-            for stream, sequence, body, key, box in self._connection.execute(restoring.SINCE, (first,)):
+            rows = database.ascending(self._connection.execute(restoring.SINCE, (first,)))
+            for _, stream, sequence, body, key, box in rows:
                 secret = None if box is None else self._vault.unseal(key, box, bound_to(stream, sequence, self.id))
                 yield restoring.restored(self.path, stream, sequence, body, secret)
         except database.UNREADABLE as error:

@@ -24,6 +24,8 @@ from controller.ledger.errors import LedgerDamaged, LedgerError
 
 _AT_ONCE = 500
 ROWS = "SELECT row, stream, sequence, type, hand, body FROM row"
+COLUMNS = (int, str, int, str, str | None, bytes)
+"""What these are. In a damaged file they can be anything."""
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -72,8 +74,11 @@ def verify(
                     return follower.report()
                 if row[0] <= after:
                     raise LedgerDamaged(path, f"its rows lie in no order behind row {after}; restore a copy")
-                follower.follow(stored(*row))
                 after = row[0]
+                if all(isinstance(value, of) for value, of in zip(row, COLUMNS, strict=True)):
+                    follower.follow(stored(*row))
+                else:
+                    follower.fault(Fault(after, "?", 0, "damaged: it holds what no row does; restore a copy"))
         if heads is not None:
             ends(follower, heads)
             follower.against_signing()

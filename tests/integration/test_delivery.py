@@ -243,6 +243,19 @@ def test_a_refused_event_is_withheld_and_the_rest_goes_on(tmp_path: Path, rig: M
         assert [alarm["type"] for alarm in alarms] == ["action.taken"] * 4
 
 
+def test_many_refused_events_do_not_hold_up_the_rest(tmp_path: Path, rig: MakeRig) -> None:
+    """This broker hangs up on each; each is a step, so the pause between two attempts does not grow."""
+    with (
+        guarded(tmp_path, f"deny {TOPICS.event('play', 'action.taken')}", f"write {TOPICS.base}/#") as broker,
+        rig(broker.port, pump=PumpSettings(backoff_s=0.05, backoff_cap_s=30.0)) as r,
+    ):
+        r.pump.start()
+        r.play(14)
+        wait_until(lambda: unsent(r) == 0, 25, "the rest")
+        assert r.kinds().count("record.withheld") == r.pump.counters.withheld == 14
+        assert r.pump.counters.withheld_last == "action.taken: not_authorized"
+
+
 def test_a_broker_that_refuses_all_gets_it_when_its_rules_are_mended(tmp_path: Path, rig: MakeRig) -> None:
     with (
         guarded(tmp_path, f"write {TOPICS.state}", f"write {TOPICS.description}") as broker,

@@ -2,7 +2,8 @@
 
 import random
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,11 @@ from controller import cli, ledgercare
 from controller.contract.following import Fault, Report
 from controller.ledger import restoring
 from controller.ledger.compacting import compact
+from controller.ledger.database import UNREADABLE
 from controller.ledger.errors import LedgerError
+from controller.ledger.outbox import Outbox
+from controller.ledger.reading import read_records
+from controller.ledger.search import Wanted, last_hands, search, tail
 from controller.ledger.verify import verify
 from controller.ledgercare import BackgroundCheck
 from tests.ledgers import WALL, Desk, new_desk, play, record
@@ -90,6 +95,54 @@ def test_each_page_of_the_rows_is_looked_at(desk: Desk) -> None:
         restore_file(desk.path, whole[:at] + drawn.randbytes(700) + whole[at + 700 :])
         assert not whole_to_verify(desk), f"page {page + 1}"
         assert outcome(desk) in ("refused", "told"), f"page {page + 1}"
+
+
+def broken(whole: bytes, drawn: random.Random) -> bytes:
+    """A page in the place of another, so that reading may go in a circle; bytes of anything; single bits."""
+    content = bytearray(whole)
+    pages = len(whole) // PAGE
+    at = drawn.randrange(100, len(content) - PAGE)
+    match drawn.choice(["page", "bytes", "bit", "bytes of a page"]):
+        case "page":
+            to, of = drawn.randrange(1, pages) * PAGE, drawn.randrange(pages) * PAGE
+            content[to : to + PAGE] = whole[of : of + PAGE]
+        case "bytes":
+            content[at : at + 40] = drawn.randbytes(40)
+        case "bit":
+            content[at] ^= 1 << drawn.randrange(8)
+        case _:
+            for _ in range(20):
+                content[at + drawn.randrange(PAGE)] = drawn.randrange(256)
+    return bytes(content)
+
+
+def deliver(path: Path) -> None:
+    with closing(Outbox(path)) as outbox:
+        after = 0
+        while rows := outbox.unsent(after, 64):
+            assert rows[0].row > after
+            after = rows[-1].row
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "verify": verify,
+    "read": lambda path: list(read_records(path)),
+    "tail": lambda path: tail(path, 1000),
+    "search": lambda path: search(path, Wanted(seat=1), 100),
+    "last hands": lambda path: last_hands(path, 5),
+    "compact": compact,
+    "deliver": deliver,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_whatever_is_damaged_reading_ends_and_says_so(desk: Desk, name: str) -> None:
+    whole = desk.path.read_bytes()
+    for seed in range(40):
+        restore_file(desk.path, broken(whole, random.Random(seed)))
+        # The pump takes what SQLite says as it is, and tries again.
+        with suppress(LedgerError, *(UNREADABLE if name == "deliver" else ())):
+            READERS[name](desk.path)
 
 
 def whole_to_verify(desk: Desk) -> bool:
