@@ -1,8 +1,8 @@
-"""A ledger file is made smaller, its indexes anew; where they are past that, the whole file anew from its rows.
+"""A ledger file is made smaller in its place; where it is not whole, the whole file anew from its rows.
 
 An index says nothing that the rows do not say. So a file that cannot be read by its indexes is whole as long as its
 rows are: their chains, signatures and ends prove it. Nothing is put in its place that ``verify`` does not call whole,
-and the damaged file is kept.
+and the damaged file is kept. SQLite would copy some damage silently, so only a file that is whole is made smaller.
 """
 
 import os
@@ -32,7 +32,7 @@ PARTS = ("", "-wal", "-shm", "-journal")
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """Sizes in bytes. ``damaged``: where the file lies now that could not be read by its indexes."""
+    """Sizes in bytes. ``damaged``: where the file lies now that was not whole."""
 
     before: int
     after: int
@@ -40,7 +40,7 @@ class Compacted:
 
 
 def compact(path: Path) -> Compacted:
-    """Give unused pages back to the disk, and build the indexes anew. Nobody may write the file meanwhile.
+    """Give unused pages back to the disk; make a file anew that is not whole. Nobody may write it meanwhile.
 
     Raises ``LedgerBusy`` for a running daemon, ``LedgerDamaged`` where the rows are not whole, ``LedgerError``.
     """
@@ -50,8 +50,9 @@ def compact(path: Path) -> Compacted:
     try:
         lock.hold_file()
         before = path.stat().st_size
+        whole = _whole(path)
         with closing(database.connect(path, durable=True)) as connection:
-            damaged = None if _in_place(connection) else _anew(lock.path, connection)
+            damaged = None if whole and _in_place(connection) else _anew(lock.path, connection)
         if damaged is not None:
             _put_in_place(lock.path, damaged)
         return Compacted(before, path.stat().st_size, damaged)
@@ -61,11 +62,17 @@ def compact(path: Path) -> Compacted:
         lock.release()
 
 
+def _whole(path: Path) -> bool:
+    """Whether ``verify`` calls it so. Raises ``LedgerError`` for what is around the file."""
+    try:
+        return verify(path).ok
+    except LedgerDamaged:
+        return False
+
+
 def _in_place(connection: sqlite3.Connection) -> bool:
     """Whether SQLite can do it. Raises ``sqlite3.Error`` where what is around the file is in the way."""
     try:
-        # An index that was damaged would be copied as it is.
-        connection.execute("REINDEX")
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except database.UNREADABLE as error:
@@ -104,7 +111,7 @@ def _copy(path: Path, old: sqlite3.Connection, coming: Path) -> None:
     with closing(database.connect(coming, durable=True)) as new:
         database.migrate(new, coming)
         if old.execute("PRAGMA user_version").fetchone() != new.execute("PRAGMA user_version").fetchone():
-            raise LedgerDamaged(path, f"an older feltd wrote it, so its rows cannot be moved; {database.COPY}")
+            raise LedgerDamaged(path, f"its schema is not this feltd's, so its rows cannot be moved; {database.COPY}")
         new.execute("ATTACH ? AS old", (str(path),))
         new.execute("BEGIN IMMEDIATE")
         for copy in COPIES:
@@ -118,7 +125,7 @@ def _copy(path: Path, old: sqlite3.Connection, coming: Path) -> None:
         os.chown(coming, was.st_uid, was.st_gid)
     report = verify(coming)
     if not report.ok:
-        raise LedgerDamaged(path, f"its rows are not whole either ({report.faults[0]}); {database.COPY}")
+        raise LedgerDamaged(path, f"what it holds is not whole ({report.faults[0]}); {database.COPY}")
 
 
 def _put_in_place(path: Path, kept: Path) -> None:
