@@ -158,16 +158,22 @@ class LinkFaults:
 
         Raises ``RigError`` for a kind that is no link's, or a rate that is none.
         """
-        kind, rate = str(args["kind"]), float(args.get("rate", 1))
-        direction = args.get("direction", "both")
-        if kind not in CHANGES:
-            raise RigError(f"fault {kind!r}: a link knows {', '.join(CHANGES)}")
-        if not 0 <= rate <= 1 or direction not in ("both", "in", "out"):
-            raise RigError(f"fault {kind}: rate is from 0 to 1, direction is both, in (to the host) or out")
-        until = now + int(args.get("ms", 1000)) * MS
+        kind, rate, direction = args.get("kind"), args.get("rate", 1), args.get("direction", "both")
+        ms, seed = args.get("ms", 1000), args.get("seed", 0)
+        if not isinstance(kind, str) or kind not in CHANGES:
+            raise RigError(f"fault: kind = {kind!r}: a link knows {', '.join(CHANGES)}")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
+            raise RigError(f"fault {kind}: rate = {rate!r}: rate is from 0 to 1")
+        if direction not in ("both", "in", "out"):
+            raise RigError(f"fault {kind}: direction = {direction!r}: write both, in (to the host) or out")
+        if type(ms) is not int or ms < 0:
+            raise RigError(f"fault {kind}: ms = {ms!r}: give a whole number of ms, 0 or more")
+        if type(seed) is not int:
+            raise RigError(f"fault {kind}: seed = {seed!r}: give a whole number")
+        until = now + ms * MS
         for name, channel in (("in", self.to_host), ("out", self.to_device)):
             if direction in ("both", name):
-                dice = random.Random(f"{args.get('seed', 0)}/{kind}/{name}")
+                dice = random.Random(f"{seed}/{kind}/{name}")
                 channel.faults.append(Fault(kind, rate, until, dice))
 
     def deadline(self) -> int | None:

@@ -12,6 +12,7 @@ from simulators.hardware.camera import SmartCamera
 from simulators.hardware.device import Device
 from simulators.hardware.eccel import PepperReader
 from simulators.hardware.feig import FeigReader
+from simulators.hardware.feig_buffered import FeigBufferedReader
 from simulators.hardware.keypad import Keypad
 from simulators.hardware.mercury import MercuryModule
 from simulators.hardware.shoe import SmartShoe
@@ -41,6 +42,18 @@ def hearing(make: Callable[..., Device]) -> Callable[..., Device]:
     return made
 
 
+SOLD: Mapping[str, Callable[..., Device]] = MappingProxyType(
+    {
+        "shoe": SmartShoe,
+        "keypad": Keypad,
+        "feig": FeigReader,
+        "feig-buffered": FeigBufferedReader,
+        "eccel": PepperReader,
+        "mercury": MercuryModule,
+        "camera": SmartCamera,
+    }
+)
+"""Driver name -> the device as it is sold, before a rig makes anything of it."""
 MODELS: Mapping[str, Callable[..., Device]] = MappingProxyType(
     {
         "shoe": loaded_shoe,
@@ -60,6 +73,21 @@ SWAP_MS = 500
 """So long both plugs are in the hand when they are exchanged."""
 MOST_FIELDS = 64
 MOST: Mapping[str, int] = {"confidence": 100, "object": 1 << 16, "times": 1000, "status": 0xFFFF}
+NEEDED: Mapping[str, str] = {
+    "load": "cards",
+    "lid": "open",
+    "press": "key",
+    "release": "key",
+    "tap": "keys",
+    "put": "tags",
+    "take": "tags",
+    "trouble": "status",
+    "lay": "channel",
+    "turn": "object",
+    "lift": "object",
+    "condition": "name",
+}
+"""What an act cannot be done without."""
 USAGE = re.compile(r"0x[0-9A-Fa-f]{1,2}")
 TAG = re.compile(r"(?:[0-9A-Fa-f]{2}){1,32}")
 SPARE: Mapping[str, Mapping[str, str]] = {
@@ -113,12 +141,18 @@ class Disturbance:
             case "deaf" | "hear":
                 self.deaf = what == "deaf"
             case "corrupt":
-                self.corrupt = int(args.get("frames", 1))
+                self.corrupt = _frames(args)
             case "drop":
-                self.drop = int(args.get("frames", 1))
+                self.drop = _frames(args)
             case _:
                 return False
         return True
+
+
+def _frames(args: Args) -> int:
+    if type(frames := args.get("frames", 1)) is not int or frames < 0:
+        raise RigError(f"frames = {frames!r}: give a whole number of frames")
+    return frames
 
 
 def perform(device: Device, what: str, args: Args, now: int) -> Answer:
@@ -127,6 +161,9 @@ def perform(device: Device, what: str, args: Args, now: int) -> Answer:
     Raises ``RigError`` for a word that the device does not know, or an act that could not be done.
     """
     _sound(args)
+    needed = NEEDED.get(what, "")
+    if needed and needed not in args and not isinstance(device, Recording):
+        raise RigError(f"{what} with {dict(args)}: {needed} is missing; correct the arguments")
     try:
         match device:
             case SmartShoe():
@@ -140,7 +177,8 @@ def perform(device: Device, what: str, args: Args, now: int) -> Answer:
             case Recording():
                 return _recording(device, what, now)
     except (KeyError, TypeError, ValueError) as fault:
-        raise RigError(f"{what} with {dict(args)}: {type(fault).__name__} {fault}; correct the arguments") from fault
+        why = f"there is no {fault}" if isinstance(fault, KeyError) else str(fault)
+        raise RigError(f"{what} with {dict(args)}: {why}; correct the arguments") from fault
     raise _unknown(what, "device")
 
 

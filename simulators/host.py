@@ -128,7 +128,7 @@ class Bench:
                 return {}
         with self._lock:
             if what == "noise":
-                self.port.send(bytes.fromhex(args["bytes"]))
+                self.port.send(_bytes(args.get("bytes")))
                 return {}
             if what == "fault":
                 self._faults.begin(args, self._clock())
@@ -222,8 +222,7 @@ class DeviceHost:
     def answer(self, line: bytes) -> Answer:
         """Do what one line of JSON asks for."""
         try:
-            args = json.loads(line)
-            what, name = args.pop("do"), args.pop("device")
+            what, name, args = _said(line)
             if what == "swap":
                 self._swap(name, args.get("other", ""))
                 return {"ok": True, "at": time.monotonic_ns()}
@@ -232,7 +231,7 @@ class DeviceHost:
         except RigError as fault:
             return {"ok": False, "error": str(fault)}
         except (ValueError, KeyError, AttributeError, TypeError) as fault:
-            return {"ok": False, "error": f'{type(fault).__name__} {fault}; write {{"do": WHAT, "device": NAME, ...}}'}
+            return {"ok": False, "error": f"{what}: {fault}; correct the arguments"}
         return {"ok": True, "at": time.monotonic_ns()} | answer
 
     def _swap(self, name: str, other: str) -> None:
@@ -294,6 +293,29 @@ class DeviceHost:
         while not self._stop.wait(TICK_S):
             for bench in self._benches.values():
                 bench.tick()
+
+
+def _said(line: bytes) -> tuple[str, str, dict[str, Any]]:
+    """What to do, to which device, and how. Raises ``RigError``."""
+    form = 'write {"do": WHAT, "device": NAME, ...}'
+    try:
+        args = json.loads(line)
+    except ValueError as fault:
+        raise RigError(f"this is no JSON ({fault}): {form}") from fault
+    if not isinstance(args, dict):
+        raise RigError(f"{json.dumps(args)} is no object: {form}")
+    what, name = args.pop("do", None), args.pop("device", None)
+    for key, value in (("do", what), ("device", name)):
+        if not isinstance(value, str):
+            raise RigError(f"{key} = {json.dumps(value)}: {form}")
+    return what, name, args
+
+
+def _bytes(given: object) -> bytes:
+    try:
+        return bytes.fromhex(str(given))
+    except ValueError as fault:
+        raise RigError(f"noise: bytes = {given!r}: write them in hex") from fault
 
 
 def _address(text: str) -> tuple[str, int]:

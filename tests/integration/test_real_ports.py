@@ -16,6 +16,8 @@ import pytest
 from drivers.readings import DeviceUp, Reading, TagsSeen
 from drivers.supervisor import Supervisor
 from drivers.usbipclient import list_devices
+from simulators import device as served
+from simulators.verdict import Exit
 from tests.running import ROOT
 from tests.waiting import wait_until
 
@@ -129,3 +131,65 @@ def test_a_port_that_cannot_be_had_is_told(tmp_path: Any) -> None:
     )
     assert ran.returncode == 3
     assert "cannot be opened" in json.loads(ran.stdout)["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("feig", "--tcp", ":99999"), "--tcp = ':99999': write HOST:PORT"),
+        (("feig", "--tcp", "10001"), "--tcp = '10001': write HOST:PORT"),
+        (("shoe", "--usbip", "127.0.0.1"), "--usbip = '127.0.0.1': write HOST:PORT"),
+        (("feig", "--tcp", ":0", "--speed", "0"), "--speed = 0.0: give how many times"),
+        (("feig", "--tcp", ":0", "--speed", "nan"), "--speed = nan: give how many times"),
+        (("feig", "--serial", "/dev/none", "--baud", "0"), "--baud = 0: give the speed"),
+        (("shoe", "--usbip", ":0", "--product", "12345"), "--product = '12345': a USB product id is hexadecimal"),
+        (("shoe", "--usbip", ":0", "--product", "zz"), "--product = 'zz': a USB product id is hexadecimal"),
+        (("shoe", "--usbip", ":0", "--model", "{"), "--model = '{': is no JSON"),
+        (("shoe", "--usbip", ":0", "--model", "[1]"), "write an object of its arguments, a shoe takes serial, model"),
+        (("feig", "--tcp", ":0", "--model", '{"foo":1}'), "'foo' is unknown: a feig takes serial, address"),
+        (("shoe", "--usbip", ":0", "--model", '{"seriel":"A"}'), "did you mean 'serial'"),
+        (("shoe", "--usbip", ":0", "--model", '{"serial":7}'), 'serial = 7: as it comes it is "SHOE-0001"'),
+        (("feig", "--tcp", ":0", "--model", '{"serial":"xy"}'), "no feig can be made with it"),
+        (("keypad", "--usbip", ":0", "--model", '{"keymap":{}}'), "a keypad takes none"),
+        (("shoe", "--tcp", ":0"), "--tcp = ':0': a shoe hangs at USB: give --usbip"),
+        (("camera", "--serial", "/dev/none"), "a camera hangs at USB: give --usbip"),
+        (("feig", "--usbip", ":0"), "--usbip = ':0': a feig is no USB device: give --serial or --tcp"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_refused_with_its_value(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str
+) -> None:
+    assert served.main(arguments) == Exit.SCRIPT
+    said = json.loads(capsys.readouterr().out)
+    assert not said["ready"]
+    assert says in said["error"]
+    assert "Error" not in said["error"]
+
+
+def test_a_recording_is_no_device_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        served.main(["recording", "--tcp", ":0"])
+    assert ended.value.code == Exit.SCRIPT
+    assert "shoe" in capsys.readouterr().err
+
+
+def test_what_is_said_to_a_device_is_answered_without_a_word_of_python() -> None:
+    with device("feig", "--tcp", ":0") as (_, to_it, from_it):
+        for line, says in (
+            ("null", "null is no object"),
+            ("[1]", "is no object"),
+            ("{", "this is no JSON"),
+            ('{"do": 7}', "do = 7"),
+            ("{}", "do = null"),
+            ('{"do": "put"}', "tags is missing"),
+            ('{"do": "put", "tags": 7}', "give a list of tags"),
+            ('{"do": "trouble", "status": []}', "status = []"),
+            ('{"do": "fault", "kind": "flip", "rate": 0.2, "ms": -1, "seed": 7}', "ms = -1"),
+        ):
+            to_it.write(f"{line}\n".encode())
+            to_it.flush()
+            answer = json.loads(from_it.readline())
+            assert not answer["ok"], line
+            assert says in answer["error"], line
+            assert "Error" not in answer["error"], line
+        assert tell((to_it, from_it), do="state")["ok"]
