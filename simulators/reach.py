@@ -37,6 +37,7 @@ sys.stdout.write(urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/metrics
 """
 """Read the numbers of a daemon on its machine, which serves them to nobody else."""
 
+REMEDY = "write local, or ssh://user@host:port; a password never stands in it"
 IDENTITY = ("model", "serial", "firmware")
 
 Done = subprocess.CompletedProcess[str]
@@ -87,7 +88,7 @@ class There:
         """Raises ``RigError`` for an address that is none."""
         parts = urlsplit(uri)
         if parts.scheme != "ssh" or not parts.hostname or parts.password or parts.path.strip("/"):
-            raise RigError(f"dut.reach = {uri!r}: write local, or ssh://user@host:port; a password never stands in it")
+            raise RigError(f"dut.reach = {uri!r}: {REMEDY}")
         self._uri = uri
         self._folder = folder
         user = [f"{parts.username}@"] if parts.username else [""]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import serial
 
-from simulators.errors import RigError
+from simulators.errors import RigError, ScriptError
 
 SHAPE = re.compile(r"relay:(\d{1,2})")
 START = 0xA0
@@ -22,12 +22,12 @@ def frame(channel: int, *, closed: bool) -> bytes:
 
 
 def channels(path: object, named: Mapping[str, str], section: str = "power") -> dict[str, int]:
-    """What each switch of a section is called and which relay it is. Raises ``RigError``."""
+    """What each switch of a section is called and which relay it is. Raises ``ScriptError``."""
     found = {}
     for name, value in named.items():
         match = SHAPE.fullmatch(value)
         if match is None or not 1 <= int(match[1]) <= 16:
-            raise RigError(f"{path}: {section}.{name} = {value!r}: write relay:N, with N from 1 to 16")
+            raise ScriptError(str(path), f"{section}.{name}", value, "write relay:N, with N from 1 to 16")
         found[name] = int(match[1])
     return found
 

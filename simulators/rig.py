@@ -126,7 +126,7 @@ class Rig:
 
 
 def read(path: Path) -> Rig:
-    """Read ``rig.toml``. Raises ``ScriptError`` for what is wrong in it, ``RigError`` for what this rig cannot do."""
+    """Read ``rig.toml``. Raises ``ScriptError`` for what is wrong in it."""
     top = strict.read(path)
     if top.take("schema", int) != 1:
         raise top.wrong("schema", top.data["schema"], "this rig reads schema 1")
@@ -136,10 +136,13 @@ def read(path: Path) -> Rig:
     dut = top.section("dut")
     reach, start = dut.text("reach", "local"), dut.text("start", "")
     if reach != "local":
-        reaches.of(reach, path.parent)  # says what is wrong with it
+        try:
+            reaches.of(reach, path.parent)
+        except RigError as error:
+            raise dut.wrong("reach", reach, reaches.REMEDY) from error
     if (start and not start.startswith(("exec:", "systemd:"))) or (start.startswith("exec:") and reach != "local"):
         told = "leave it out for a daemon that runs already, or systemd:UNIT; on this machine also exec:feltd run"
-        raise RigError(f"{path}: dut.start = {start!r}: {told}")
+        raise dut.wrong("start", start, told)
     ssh_config = dut.text("ssh_config", None)
     feltd = dut.text("feltd", "feltd")
     config = path.parent / dut.text("config")
@@ -171,6 +174,8 @@ def read(path: Path) -> Rig:
     late = clock.number("max_act_late_ms", None)
     clock.done()
     usbip = top.text("usbip", "127.0.0.1:0")
+    if not is_port(usbip):
+        raise top.wrong("usbip", usbip, "write HOST:PORT, a port of 0 to 65535")
     top.done()
     ssh = path.parent / ssh_config if ssh_config else None
     where = (path, kind, name, config, reach, ssh, feltd, start, broker, devices, usbip, switches)
@@ -182,7 +187,10 @@ def read(path: Path) -> Rig:
 def _relays(path: Path, section: Section) -> tuple[str, dict[str, int]]:
     """A board, and what each of its relays is called."""
     board = section.text("board", "")
-    switches = channels(path, {name: section.text(name) for name in section.data if name != "board"}, section.name)
+    try:
+        switches = channels(path, {name: section.text(name) for name in section.data if name != "board"}, section.name)
+    except ScriptError as error:
+        raise section.wrong(error.field.partition(".")[2], error.value, error.remedy) from error
     if switches and not board:
         raise section.wrong("board", "", "name the relay board's port, for instance /dev/ttyUSB9")
     return board, switches
@@ -265,7 +273,7 @@ def _device(path: Path, name: str, section: Section, number: int, *, real: bool)
         case _ if port.startswith("/dev/"):
             made |= {"link": "serial", "path": port}
         case _:
-            raise RigError(f"{path}: devices.{name}.port = {port!r}: /dev/..., tcp:HOST:PORT, usb:1-N or pty:PATH")
+            raise section.wrong("port", port, "write /dev/..., tcp:HOST:PORT, usb:1-N or pty:PATH")
     return made
 
 

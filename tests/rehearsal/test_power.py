@@ -45,7 +45,7 @@ def test_a_relay_is_told_by_four_bytes() -> None:
     assert frame(1, closed=True) == bytes.fromhex("a00101a2")
     assert frame(2, closed=False) == bytes.fromhex("a00200a2")
     assert channels("rig.toml", {"dut": "relay:1", "cards0": "relay:2"}) == {"dut": 1, "cards0": 2}
-    with pytest.raises(RigError, match=r"power\.dut.*relay:N"):
+    with pytest.raises(ScriptError, match=r"power\.dut.*relay:N"):
         channels("rig.toml", {"dut": "relay:17"})
 
 
@@ -98,7 +98,7 @@ def test_a_scenario_cuts_the_power_of_a_device(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_with_the_switches_of_a_rig_is_refused(tmp_path: Path, power: str, says: str) -> None:
     text = f"{RIG.format(usbip=1, broker=1)}[power]\n{power}\n"
-    with pytest.raises((RigError, ScriptError), match=says):
+    with pytest.raises(ScriptError, match=says):
         rigs.read(written(tmp_path, text))
 
 

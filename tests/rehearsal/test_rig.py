@@ -12,7 +12,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from controller.contract.integrity import key_id
 from controller.ledger.keys import create_signing_key, load_verify_key
-from simulators import config
+from simulators import config, runnable
 from simulators import rig as rigs
 from simulators.broker import MosquittoBroker, free_port
 from simulators.brokerat import connect, emptied, on_port
@@ -108,30 +108,42 @@ def test_a_daemon_that_runs_already_is_under_test(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "error", "says"),
+    ("old", "new", "says"),
     [
-        ('kind = "wire"', 'kind = "felt"', ScriptError, "unknown here"),
-        ('reach = "local"', 'reach = "telnet://dut"', RigError, "ssh://user@host:port"),
-        ('reach = "local"', 'reach = "ssh://table:secret@dut"', RigError, "a password never stands in it"),
-        ('reach = "local"', 'reach = "ssh://dut"\nstart = "exec:feltd run"', RigError, "systemd:UNIT"),
-        ('reach = "local"', 'reach = "local"\nstart = "init:feltd"', RigError, "systemd:UNIT"),
-        ('"mqtt://127.0.0.1:1"', '"mqtt://far:1883"', ScriptError, "write mqtts://far:8883"),
-        ('"mqtt://127.0.0.1:1"', '"mqtts://me:secret@far"', ScriptError, "password never stands"),
-        ('"mqtt://127.0.0.1:1"', '"mqtt://127.0.0.1:port"', ScriptError, "write mqtt://127.0.0.1:1883"),
-        ("[devices.shoe0]", '[broker]\nca = "ca.pem"\n[devices.shoe0]', ScriptError, "no such file"),
-        ("[devices.shoe0]", '[broker]\nca = "rig.toml"\n[devices.shoe0]', ScriptError, "speaks TLS"),
-        ("[devices.shoe0]", '[broker]\npassword = "rig.toml"\n[devices.shoe0]', ScriptError, "whose password"),
-        ('serial = "SHOE-0001"', 'expect = { colour = "red" }', ScriptError, "colour"),
-        ("[devices.shoe0]", '[clock]\nsource = "dut"\n[devices.shoe0]', ScriptError, "rig-host"),
-        ('reach = "local"', 'reach = "local"\ndisk = "disk"', ScriptError, "from the root"),
-        ('port = "pty:tray0"', 'port = "com3"', RigError, "tray0.port"),
-        ("schema = 1", "schema = 1\nwhat = 2", ScriptError, "what"),
+        ('kind = "wire"', 'kind = "felt"', "unknown here"),
+        ('reach = "local"', 'reach = "telnet://dut"', "ssh://user@host:port"),
+        ('reach = "local"', 'reach = "ssh://table:secret@dut"', "a password never stands in it"),
+        ('reach = "local"', 'reach = "ssh://dut"\nstart = "exec:feltd run"', "systemd:UNIT"),
+        ('reach = "local"', 'reach = "local"\nstart = "init:feltd"', "systemd:UNIT"),
+        ('"mqtt://127.0.0.1:1"', '"mqtt://far:1883"', "write mqtts://far:8883"),
+        ('"mqtt://127.0.0.1:1"', '"mqtts://me:secret@far"', "password never stands"),
+        ('"mqtt://127.0.0.1:1"', '"mqtt://127.0.0.1:port"', "write mqtt://127.0.0.1:1883"),
+        ("[devices.shoe0]", '[broker]\nca = "ca.pem"\n[devices.shoe0]', "no such file"),
+        ("[devices.shoe0]", '[broker]\nca = "rig.toml"\n[devices.shoe0]', "speaks TLS"),
+        ("[devices.shoe0]", '[broker]\npassword = "rig.toml"\n[devices.shoe0]', "whose password"),
+        ('serial = "SHOE-0001"', 'expect = { colour = "red" }', "colour"),
+        ("[devices.shoe0]", '[clock]\nsource = "dut"\n[devices.shoe0]', "rig-host"),
+        ('reach = "local"', 'reach = "local"\ndisk = "disk"', "from the root"),
+        ('port = "pty:tray0"', 'port = "com3"', "tray0.port"),
+        ('port = "pty:tray0"', 'port = "tcp:127.0.0.1"', "tray0.port"),
+        ('usbip = "127.0.0.1:1"', 'usbip = "127.0.0.1"', "HOST:PORT"),
+        ('reach = "local"', 'reach = "local"\nstart = "fork:feltd"', "dut.start"),
+        (
+            "[devices.shoe0]",
+            '[power]\nboard = "/dev/none"\nshoe0 = "relay:x"\n[devices.shoe0]',
+            "power.shoe0 = 'relay:x'",
+        ),
+        ("[devices.shoe0]", '[power]\nboard = "/dev/none"\nshoe0 = 1\n[devices.shoe0]', "power.shoe0"),
+        ("schema = 1", "schema = 1\nwhat = 2", "what"),
     ],
 )
-def test_a_rig_file_is_read_strictly(tmp_path: Path, old: str, new: str, error: type[Exception], says: str) -> None:
+def test_a_rig_file_is_read_strictly(tmp_path: Path, old: str, new: str, says: str) -> None:
     text = RIG.format(usbip=1, broker=1).replace(old, new)
-    with pytest.raises(error, match=says):
-        rigs.read(written(tmp_path, text))
+    path = written(tmp_path, text)
+    with pytest.raises(ScriptError, match=says):
+        rigs.read(path)
+    assert main([str(SCENARIO), "--rig", str(path)]) == Exit.SCRIPT
+    assert runnable.main([str(SCENARIO), "--rig", str(path)]) == Exit.SCRIPT
 
 
 def test_the_rigs_key_is_one_for_rehearsals(tmp_path: Path) -> None:
