@@ -64,7 +64,7 @@ def _event(body: bytes) -> dict[str, Any] | None:
     """``None`` for what is no event any more: the check of the ledger tells it."""
     try:
         event = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) and {"type", "time"} <= event.keys() else None
 

@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     recall.add_argument("-n", type=int, default=10, dest="count", metavar="N")
     recall.add_argument("--card-key", type=Path, metavar="FILE", help="the auditor's private key: shows closed cards")
 
-    command("compact", "give unused space back, or make a file anew that is not whole; the daemon must not run", _compact)
+    command("compact", "give unused space back, or make a damaged file anew; the daemon must not run", _compact)
 
     archives = command("archives", "the older files of this ledger", _archives)
     archives.add_argument("--json", action="store_true")

@@ -111,7 +111,7 @@ def told(path: Path, auditor: X25519PrivateKey | None = None) -> Iterator[Said |
 def _line(path: Path, data: bytes) -> Mapping[str, Any]:
     try:
         said = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CaptureDamaged(path, f"a line of its inputs is no JSON ({error})") from error
     if not isinstance(said, dict):
         raise CaptureDamaged(path, "a line of its inputs is no object")

@@ -104,7 +104,7 @@ def load(path: Path) -> dict[str, Member]:
     try:
         tree = json.loads(content)
         return {name: _member(name, entry) for name, entry in tree["staff"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, LocalError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LocalError):
         # What is wrong in it is not quoted: the file holds proofs.
         raise StaffFileError("access.staff", str(path), "is no staff file; make it with `feltd staff add`") from None
 

@@ -13,8 +13,12 @@ from typing import Any, Self
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from controller.contract.errors import ContractError
+from controller.contract.errors import NoCheckpoint
 from controller.contract.integrity import GENESIS, key_id
+
+_GIVE = "give the file that the back office wrote"
+_DIGITS = 16
+_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +45,22 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, path: Path) -> "Checkpoint":
-        """Read ``{"ledger": ..., "heads": {stream: {"sequence": ..., "sha256": ...}}}``. Raises ``ContractError``."""
+        """Read ``{"ledger": ..., "heads": {stream: {"sequence": ..., "sha256": ...}}}``. Raises ``NoCheckpoint``."""
+        file = f"checkpoint {path}"
         try:
             content = json.loads(path.read_bytes())
-            heads = {name: Head(int(head["sequence"]), str(head["sha256"])) for name, head in content["heads"].items()}
-            rest = {name: str(content.get(name, "")) for name in ("time", "key", "signature")}
-            return cls(str(content["ledger"]), heads, **rest)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            remedy = f"is no checkpoint ({error}); give the file that the back office wrote"
-            raise ContractError(f"checkpoint: {str(path)!r}: {remedy}") from error
+        except OSError as error:
+            raise NoCheckpoint("checkpoint", str(path), f"cannot be read ({error.strerror}); {_GIVE}") from error
+        except (ValueError, RecursionError):
+            raise NoCheckpoint("checkpoint", str(path), f"is no checkpoint: is no JSON; {_GIVE}") from None
+        about = {"time": "", "key": "", "signature": ""} | _object(file, content)
+        heads = {}
+        for stream, said in _object(f"{file}: heads", about.get("heads")).items():
+            place = f"{file}: heads.{stream[:_LONGEST]!r}"
+            head = _object(place, said)
+            heads[stream] = Head(_number(f"{place}.sequence", head), _text(f"{place}.sha256", head.get("sha256")))
+        ledger, *rest = [_text(f"{file}: {name}", about.get(name)) for name in ("ledger", "time", "key", "signature")]
+        return cls(ledger, heads, *rest)
 
     def to_json(self) -> dict[str, Any]:
         """As it is written to a file."""
@@ -79,3 +90,29 @@ class Checkpoint:
         except (InvalidSignature, ValueError):
             return False
         return self.key == key_id(key.public_bytes_raw())
+
+
+def _object(place: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise NoCheckpoint(place, _shown(value), f"is no checkpoint: must be an object; {_GIVE}")
+    return value
+
+
+def _text(place: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise NoCheckpoint(place, _shown(value), f"is no checkpoint: must be a text; {_GIVE}")
+    return value
+
+
+def _number(place: str, head: Mapping[str, Any]) -> int:
+    text = _text(place, head.get("sequence"))
+    if not (text.isascii() and text.isdecimal() and len(text) == _DIGITS):
+        raise NoCheckpoint(place, _shown(text), f"is no checkpoint: must have {_DIGITS} digits; {_GIVE}")
+    return int(text)
+
+
+def _shown(value: Any) -> object:
+    """What stood there, no longer than a line."""
+    if isinstance(value, dict | list):
+        return type(value).__name__
+    return value if len(str(value)) <= _LONGEST else f"{str(value)[:_LONGEST]}..."

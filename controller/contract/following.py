@@ -231,7 +231,7 @@ class Follower:
             if "hand" in one.columns:
                 stands["hand"], said["hand"] = one.columns["hand"], event["data"].get("hand")
             event["data"].get("hand"), event["type"]
-        except (ValueError, AttributeError, TypeError, KeyError):
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
             self.fault(one.fault("changed: its body is no event"))
             return None
         for name, value in stands.items():

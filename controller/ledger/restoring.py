@@ -73,7 +73,7 @@ def restored(path: Path, stream: Stream, sequence: int, body: bytes, secret: dic
     """``as_record`` of a row that the state depends on: without it there is none. Raises ``LedgerDamaged``."""
     try:
         return as_record(stream, body, secret)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         remedy = "is no event any more and the table cannot be rebuilt: run feltd verify and use a whole copy (docs)"
         raise LedgerDamaged(path, f"event {sequence} of {stream} {remedy}") from error
 

@@ -98,7 +98,7 @@ def _against(
 def _key_of(body: bytes) -> str:
     try:
         return str(json.loads(body)["data"]["key"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""  # no event: following the chain has said so
 
 

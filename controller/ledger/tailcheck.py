@@ -74,6 +74,6 @@ def _said(body: bytes, *path: str) -> str:
         value = json.loads(body)
         for name in path:
             value = value[name]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
     return str(value)

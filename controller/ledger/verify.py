@@ -15,12 +15,13 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from controller.contract.checkpoint import Checkpoint, Head
-from controller.contract.errors import ContractError
+from controller.contract.errors import NoCheckpoint
 from controller.contract.following import Chain, Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
+from controller.errors import LocalError
 from controller.ledger import database, sealedcheck, standins, structure
-from controller.ledger.errors import LedgerDamaged, LedgerError
+from controller.ledger.errors import LedgerDamaged
 
 _AT_ONCE = 500
 ROWS = "SELECT row, stream, sequence, type, hand, body FROM row"
@@ -29,11 +30,11 @@ COLUMNS = (int, str, int, str, str | None, bytes)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint in a file. Raises ``LedgerError``."""
+    """The checkpoint in a file. Raises ``LocalError``."""
     try:
         return Checkpoint.from_json(path)
-    except ContractError as error:
-        raise LedgerError(path, str(error)) from error
+    except NoCheckpoint as error:
+        raise LocalError(error.field, error.value, error.remedy) from error
 
 
 def verify(
@@ -136,7 +137,7 @@ def handed_over(path: Path) -> list[Ed25519PublicKey]:
     for (body,) in rotations:
         try:
             found.append(Ed25519PublicKey.from_public_bytes(bytes.fromhex(json.loads(body)["data"]["old_public_key"])))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue  # a damaged event: following the chain says so
     return found
 

@@ -21,7 +21,7 @@ from controller.ledger import database
 from controller.ledger.errors import KeyFileError, LedgerDamaged, LedgerError
 from controller.ledger.keys import create_signing_key, load_auditor_key, load_verify_key
 from controller.ledger.reading import read_records
-from controller.ledger.verify import read_checkpoint, verify
+from controller.ledger.verify import verify
 from tests.ledgers import WALL, Desk, new_desk, opened, play, record
 
 
@@ -306,16 +306,6 @@ def test_a_checkpoint_of_another_ledger_or_hash_is_said(desk: Desk) -> None:
     assert "another ledger" in str(verify(desk.path, checkpoint=other).faults[0])
     wrong = Checkpoint(verify(desk.path).ledger, {"play": Head(3, "ab" * 32)})
     assert verify(desk.path, checkpoint=wrong).faults[0].sequence == 3
-
-
-def test_a_checkpoint_file_is_read_or_refused(desk: Desk, tmp_path: Path) -> None:
-    good = tmp_path / "good.json"
-    good.write_text('{"ledger": "x", "heads": {"play": {"sequence": "0000000000000003", "sha256": "ab"}}}')
-    assert read_checkpoint(good) == Checkpoint("x", {"play": Head(3, "ab")})
-    bad = tmp_path / "bad.json"
-    bad.write_text("{}")
-    with pytest.raises(LedgerError, match="no checkpoint"):
-        read_checkpoint(bad)
 
 
 def test_a_strange_signing_key_is_a_fault(desk: Desk, tmp_path: Path) -> None:
