@@ -1,7 +1,8 @@
 """What is expected of an event, held against the contract's catalogue: what no event can ever say is refused by line.
 
 A ``[[never]]`` that cannot be met would pass whatever the table does. So fields that the catalogue does not list are
-refused there, and wherever only their absence counts; an ``[[expect]]`` of such a field fails when it is played.
+refused there, and wherever only their absence counts. In an ``[[expect]]`` those are that look like one it lists: another
+fails when it is played. What is no incident, device or fault is refused everywhere.
 """
 
 import re
@@ -11,10 +12,17 @@ from typing import Any
 
 from controller.contract.catalogue import DATA
 from controller.contract.schema import CARD, SEAT, Schema
+from simulators.coverage import INCIDENTS
 from simulators.scripts.acts import DECK
 from simulators.scripts.matching import HELPERS
 from simulators.scripts.strict import Section, suggestion
 
+DEVICES = ("shoe", "keypad", "reader", "camera")
+FAULTS = (
+    *("jam", "lid", "empty", "reset", "noise", "overflow", "rf", "doubtful", "protocol", "throttle", "antenna", "view"),
+    *("flood", "unrecorded"),
+)
+"""What devices are said to have: ``drivers.readings``, and by the table itself."""
 NUMBERS = ("size", "min", "max")
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 
@@ -26,8 +34,20 @@ def match(section: Section, event: str, *, absent: bool = False, seats: Collecti
     """
     wanted: Mapping[str, Any] = section.take("match", dict, {})
     if event in DATA:
-        hold(section, "match", wanted, DATA[event], absent=absent, seats=seats)
+        hold(section, "match", wanted, _described(event), absent=absent, seats=seats)
     return wanted
+
+
+def _described(event: str) -> Schema:
+    """The catalogue's words for an event, and what a name can be that it leaves open."""
+    fields = dict(DATA[event]["properties"])
+    if fields.get("code", {}).get("pattern") == "^I-[0-9]+$":
+        fields["code"] = {"type": "string", "enum": list(INCIDENTS)}
+    if event.startswith("device.") and "kind" in fields:
+        fields["kind"] = {"type": "string", "enum": list(DEVICES)}
+    if event in ("device.fault", "device.cleared"):
+        fields["cause"] = {"type": "string", "enum": list(FAULTS)}
+    return {**DATA[event], "properties": fields}
 
 
 def hold(
@@ -80,8 +100,7 @@ class _Held:
             at = f"{path}.{name}" if path else name
             if name in fields:
                 yield from self.problems(value, fields[name], at)
-            elif fields and (self.absent or _only_absent(value)):
-                near = suggestion(name, fields)
+            elif fields and ((near := suggestion(name, fields)) or self.absent or _only_absent(value)):
                 yield (
                     at,
                     value,

@@ -131,6 +131,8 @@ def _stakes(run: strict.Section, denominations: set[int], stacks: list[int]) -> 
     blinds = override.take("blinds", list, [500, 1000])
     if len(blinds) != 2 or not all(isinstance(b, int) and b > 0 for b in blinds):
         raise override.wrong("blinds", blinds, "give the small and the big blind, for instance [500, 1000]")
+    if blinds[0] > blinds[1]:
+        raise override.wrong("blinds", blinds, f"the small blind stands first: write [{blinds[1]}, {blinds[0]}]")
     ante = override.number("ante", 0)
     chips = tuple(sorted(denominations))
     if not chips:

@@ -48,6 +48,9 @@ def picks(top: Section) -> list[Pick]:
         raise sweep.wrong("gap_ms", gaps, "give a list of whole numbers of ms")
     if not all(profile is None or isinstance(profile, str) for profile in profiles):
         raise sweep.wrong("profile", profiles, "give a list of profiles by name")
+    for key, values in (("gap_ms", gaps), ("profile", profiles)):
+        if not values:
+            raise sweep.wrong(key, [], "no case would be left: give one value or more, or leave it out")
     sweep.done()
     for name, variant in [("", None), *variants(top).items()]:
         kinds = tables if variant is None else _tables(variant, tables)

@@ -128,6 +128,21 @@ def test_what_cannot_be_dealt_or_replaced_is_refused(tmp_path: Path, step: str, 
         ('[[never]]\nevent = "blind.posted"\nmatch = { seat = -3 }', "match.seat"),
         ('[[never]]\nevent = "blind.posted"\nmatch = { seat = 9 }', "match.seat"),
         ('[[never]]\nevent = "blind.posted"\nmatch = { seat = { any = [2, 9] } }', "match.seat.any[1]"),
+        ('[[expect]]\nevent = "blind.posted"\nmatch = { seatt = 2 }', "match.seatt"),
+        ('[[expect]]\nevent = "hand.closed"\nmatch = { result = { revison = 0 } }', "match.result.revison"),
+        *(
+            (f'[[{section}]]\nevent = "{event}"\nmatch = {{ {match} }}', f"match.{field}")
+            for section in ("expect", "never")
+            for event, match, field in (
+                ("incident.opened", 'code = "I-999"', "code"),
+                ("incident.opened", 'code = "I-0"', "code"),
+                ("incident.opened", 'code = { any = ["I-3", "I-45"] }', "code.any[1]"),
+                ("device.fault", 'kind = "oveflow"', "kind"),
+                ("device.fault", 'cause = "oveflow"', "cause"),
+                ("device.cleared", 'cause = "overflo"', "cause"),
+                ("device.lost", 'kind = "sho"', "kind"),
+            )
+        ),
         ('[final]\nsealed = ["As", "Zz"]', "final.sealed"),
         ("[final]\nstacks = { 7 = 100 }", "final.stacks.7"),
         ("[final]\nmeters = { dropp = 100 }", "final.meters.dropp"),
@@ -148,6 +163,8 @@ def test_what_can_never_be_checked_is_refused(tmp_path: Path, said: str, field: 
         '[[expect]]\nevent = "hand.closed"\nmatch = { a_field_of_tomorrow = 1 }',
         '[[never]]\nevent = "blind.posted"\nmatch = { seat = { any = [2, 3] }, amount = { min = 3 } }',
         '[[never]]\nevent = "card.opened"',
+        '[[never]]\nevent = "device.fault"\nmatch = { kind = "reader", cause = "overflow" }',
+        '[[expect]]\nevent = "incident.opened"\nmatch = { code = "I-44" }\nwithin_ms = 500',
         '[final]\nsealed = ["As"]\nlatency = { from = "cards.deal", to = "card.opened", p50_ms = 5 }',
     ],
 )
@@ -171,6 +188,9 @@ CHIPS = "chips = { 1000 = 3 }"
         ({"step": '[[step]]\ndo = "declare"\nkind = "raise"\nseat = 2'}, "number", "chips.put"),
         ({"step": '[[step]]\ndo = "card.move"\nfrom = "seat:2"\nto = "muck"\n' * 2}, "from", "in the muck already"),
         ({"step": '[sweep]\nkill_after = "never"'}, "kill_after", 'use one of "", every_step'),
+        ({"step": "[sweep]\ngap_ms = []"}, "gap_ms", "no case would be left"),
+        ({"step": "[sweep]\nprofile = []"}, "profile", "no case would be left"),
+        ({"run": "override = { blinds = [1000, 500] }"}, "override.blinds", "the small blind stands first"),
         *(
             (
                 {
