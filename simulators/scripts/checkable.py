@@ -1,8 +1,8 @@
 """What is expected of an event, held against the contract's catalogue: what no event can ever say is refused by line.
 
 A ``[[never]]`` that cannot be met would pass whatever the table does. So fields that the catalogue does not list are
-refused there, and wherever only their absence counts. In an ``[[expect]]`` those are that look like one it lists: another
-fails when it is played. What is no incident, device or fault is refused everywhere.
+refused there, and wherever only their absence counts; in an ``[[expect]]`` only those that look like one it lists, as
+another fails when it is played. What is no incident, device or fault is refused everywhere.
 """
 
 import re

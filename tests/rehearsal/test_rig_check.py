@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from simulators import expand, fitting, rehearse, runnable
+from simulators import config, expand, fitting, rehearse, runnable
 from simulators import rig as rigs
 from simulators.broker import free_port
 from simulators.cases import Ask, Found, play
@@ -135,6 +135,32 @@ def test_a_table_that_does_not_fit_the_scenario_is_refused_before_anything_moves
     assert (case.outcome, len(case.lines)) == ("wrong", 1)
     assert re.search(says, case.lines[0])
     assert not list(tmp_path.glob("*.ledger"))
+
+
+@pytest.mark.parametrize("name", ["both-tables", "ultimate-dark-box"])
+def test_at_a_table_of_antennas_channels_chips_and_cards_are_the_rigs(tmp_path: Path, name: str) -> None:
+    path = SCENARIO.with_name(f"{name}.toml")
+    pick = next(pick for pick in scenario.cases(path) if pick.table == "rfid")
+    plan = of_scenario(scenario.load(path, pick))
+    uris = {one.name: f"serial://{tmp_path}/{one.name}" for one in plan.layout.devices}
+    uris["keys0"] = "usbip://127.0.0.1:1/1-1"
+    config.write(plan, tmp_path, uris, "mqtt://127.0.0.1:1883", "5", tmp_path / "ledger")
+    text = '[dut]\nconfig = "table.toml"\nbroker = "mqtt://127.0.0.1:1883"\nstart = "exec:feltd run"\n'
+    for number, one in enumerate(plan.layout.devices, 1):
+        port = f"usb:1-{number}" if one.driver == "keypad" else f"pty:{one.name}"
+        text += f'[devices.{one.name}]\nas = "{one.driver}"\nport = "{port}"\n'
+    (tmp_path / "rig.toml").write_text(f'schema = 1\nkind = "wire"\n{text}', encoding="utf-8")
+    rig = rigs.read(tmp_path / "rig.toml")
+    assert [str(fault) for fault in (*rigs.unsound(rig), *fitting.unfit(path, plan, rig))] == []
+    low, high = f",c{plan.stakes.unit}\n", f",c{max(plan.stakes.chips)}\n"
+    for file, swapped, field in (("deck.csv", (",As", ",Ks"), "deck.file"), ("chips.csv", (low, high), "chips.tags")):
+        changed = tmp_path / file
+        before = changed.read_text(encoding="utf-8")
+        assert all(word in before for word in swapped)
+        text = before.replace(swapped[0], "?").replace(swapped[1], swapped[0]).replace("?", swapped[1])
+        changed.write_text(text, encoding="utf-8")
+        assert [fault.field for fault in fitting.unfit(path, plan, rig)] == [field]
+        changed.write_text(before, encoding="utf-8")
 
 
 def test_a_table_of_another_machine_is_held_to_what_its_own_file_says(tmp_path: Path) -> None:
