@@ -6,6 +6,7 @@ who keeps which key, is the ledger's business.
 
 import os
 
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -33,7 +34,10 @@ def encrypt(key: AESGCM, plain: bytes, place: bytes) -> bytes:
 
 def decrypt(key: AESGCM, box: bytes, place: bytes) -> bytes:
     """The plain bytes. Raises ``InvalidTag`` for another key, another place or a changed box."""
-    return key.decrypt(box[:_NONCE], box[_NONCE:], place)
+    try:
+        return key.decrypt(box[:_NONCE], box[_NONCE:], place)
+    except ValueError as error:  # shorter than a box can be
+        raise InvalidTag from error
 
 
 def seal_to(public: X25519PublicKey, plain: bytes, place: bytes) -> bytes:

@@ -85,19 +85,21 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def steps() -> dict[int, str]:
+    """The numbered steps of the schema, in their order, as SQL."""
+    found = (entry for entry in resources.files("controller.ledger").joinpath("schema").iterdir())
+    ordered = sorted((entry for entry in found if entry.name.endswith(".sql")), key=lambda entry: entry.name)
+    return {int(entry.name[:4]): entry.read_text(encoding="utf-8") for entry in ordered}
+
+
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the file to the newest schema, each numbered step in one transaction. Raises ``LedgerError``."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    steps = sorted(
-        (entry for entry in resources.files("controller.ledger").joinpath("schema").iterdir()),
-        key=lambda entry: entry.name,
-    )
-    numbered = {int(entry.name[:4]): entry for entry in steps if entry.name.endswith(".sql")}
+    numbered = steps()
     if version > max(numbered):
-        raise LedgerError(path, f"schema {version} is newer than this program; run the version that wrote it")
-    for number, entry in numbered.items():
+        raise LedgerError(path, f"schema {version} is newer than this program's, {max(numbered)}; {NEWER}")
+    for number, script in numbered.items():
         if number > version:
-            script = entry.read_text(encoding="utf-8")
             connection.executescript(f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
 
 
@@ -110,6 +112,7 @@ COPY = "keep it as it is, and put the newest copy that feltd verify calls whole 
 """What to do with a file whose rows cannot be read, whoever has met it; `feltd verify` meets it too."""
 RESTORE = f"stop the daemon and run feltd ledger compact: it makes the file anew while its rows are whole; else {COPY}"
 """What to do with a file that is damaged somewhere."""
+NEWER = f"run the feltd that wrote it; where this one did, the file is damaged: {COPY}"
 SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "busy", "interrupted", "attempt to write")
 """What SQLite says when the file may be well and what is around it is not; all else it says of the file itself."""
 

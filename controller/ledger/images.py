@@ -79,6 +79,12 @@ def newest(connection: sqlite3.Connection, secret: bytes, form: str) -> Image | 
     return Image(found[0], json.loads(found[3]))
 
 
+def made_with(connection: sqlite3.Connection, secret: bytes) -> bool:
+    """Whether there is an image that this key has bound, wherever the rows lead. Raises ``sqlite3.Error``."""
+    found = _kept(connection)
+    return found is not None and _bound(secret, found)
+
+
 def changed(connection: sqlite3.Connection, secret: bytes) -> Fault | None:
     """What is wrong with the image: no row leads to it, another key made it, or it cannot be read. ``None``: nothing.
 
@@ -110,17 +116,21 @@ def _kept(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
 
 
 def _stands(connection: sqlite3.Connection, secret: bytes, found: tuple[Any, ...]) -> bool:
-    if any(type(value) is not kind for value, kind in zip(found, _TYPES, strict=True)):
+    if not _bound(secret, found):
         return False
-    row, form, ends, body, mac = found
-    if not hmac.compare_digest(mac, _mac(secret, row, form, ends, body)):
-        return False
-    for stream, head in json.loads(ends).items():
+    for stream, head in json.loads(found[2]).items():
         at = (stream, int(head["sequence"]))
         stands = connection.execute("SELECT body FROM row WHERE stream = ? AND sequence = ?", at).fetchone()
         if stands is None or not isinstance(stands[0], bytes) or digest(stands[0]) != head["sha256"]:
             return False
     return True
+
+
+def _bound(secret: bytes, found: tuple[Any, ...]) -> bool:
+    if any(type(value) is not kind for value, kind in zip(found, _TYPES, strict=True)):
+        return False
+    row, form, ends, body, mac = found
+    return hmac.compare_digest(mac, _mac(secret, row, form, ends, body))
 
 
 def _mac(secret: bytes, row: int, form: str, ends: str, body: bytes) -> bytes:

@@ -7,6 +7,7 @@ auditor, and nobody at the table, can open it later. How boxes are made is told 
 
 import json
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -14,8 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from controller.contract.sealed import decrypt, encrypt, key_place, seal_to
-from controller.ledger.errors import KeyFileError
+from controller.ledger import database, images
+from controller.ledger.errors import KeyFileError, LedgerDamaged, LedgerError
 
+_COPY = "keep it as it is, and put in its place the newest copy on which the daemon starts (verify has no such key)"
 TABLE_KEY = "table"
 """The key of secrets that belong to no hand, or to one that is closed already."""
 
@@ -24,11 +27,13 @@ class Vault:
     """Makes, keeps, finds and retires the keys of the hands. Works inside the transaction of its caller."""
 
     def __init__(
-        self, connection: sqlite3.Connection, ledger: str, device: bytes, auditor: X25519PublicKey | None
+        self, path: Path, connection: sqlite3.Connection, ledger: str, device: bytes, auditor: X25519PublicKey | None
     ) -> None:
+        self._path = path
         self._connection = connection
         self._ledger = ledger
         self._device = AESGCM(device)
+        self._image_key = images.key(device, ledger)
         self._auditor = auditor
         self._open: dict[str, AESGCM] = {}
 
@@ -51,7 +56,7 @@ class Vault:
     def unseal(self, name: str, box: bytes, place: bytes) -> dict[str, Any] | None:
         """Decrypt; ``None`` when the hand is closed and its key gone.
 
-        Raises ``KeyFileError`` for a device key that is not this ledger's.
+        Raises ``KeyFileError`` for a device key that is not this ledger's, ``LedgerDamaged`` for what lies sealed.
         """
         key = self._key(name)
         if key is None:
@@ -59,7 +64,7 @@ class Vault:
         try:
             content: dict[str, Any] = json.loads(decrypt(key, box, place))
         except InvalidTag:
-            raise self._wrong("a secret") from None
+            raise LedgerDamaged(self._path, f"a secret under {name} is not what was sealed; {database.COPY}") from None
         return content
 
     def retire(self, hand: str) -> None:
@@ -86,7 +91,7 @@ class Vault:
         try:
             key = AESGCM(decrypt(self._device, found[0], key_place(self._ledger, name)))
         except InvalidTag:
-            raise self._wrong("a hand's key") from None
+            raise self._wrong(name) from None
         self._open[name] = key
         return key
 
@@ -107,7 +112,26 @@ class Vault:
         self._open[name] = AESGCM(raw)
         return self._open[name]
 
-    def _wrong(self, what: str) -> KeyFileError:
-        return KeyFileError(
-            "keys.device", f"ledger {self._ledger}", f"does not open {what}; give the key it was made with"
+    def _wrong(self, name: str) -> KeyFileError | LedgerError:
+        """One of two things: another device key, or another box than what was wrapped with it."""
+        if self._opens_others(name):
+            return LedgerDamaged(
+                self._path,
+                f"the key of {name} as a restart needs it is damaged, for the device key opens others here; {_COPY}",
+            )
+        remedy = (
+            f"does not open the key of {name}: give the key that the ledger {self._path} was made with; "
+            f"where it is that one, the ledger is damaged there: {_COPY}"
         )
+        return KeyFileError("ledger.device_key", f"ledger {self._ledger}", remedy)
+
+    def _opens_others(self, but: str) -> bool:
+        """Whether the device key has made something else in this file."""
+        wrapped = "SELECT hand, restart FROM hand_key WHERE restart IS NOT NULL AND hand != ?"
+        for name, box in self._connection.execute(wrapped, (but,)):
+            try:
+                decrypt(self._device, box, key_place(self._ledger, name))
+            except InvalidTag:
+                continue
+            return True
+        return images.made_with(self._connection, self._image_key)

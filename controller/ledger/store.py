@@ -56,7 +56,7 @@ class Ledger:
         self._connection = connection
         self.lock = lock
         self._device = keys.device
-        self._vault = Vault(connection, self.id, keys.device, keys.auditor)
+        self._vault = Vault(path, connection, self.id, keys.device, keys.auditor)
         self._signer = Signer(keys.signing) if keys.signing else None
         self._rhythm = rhythm
         self._sign_at: int | None = None

@@ -5,6 +5,7 @@ A start reads by the indexes, so a file whose rows are all well can still be one
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 from controller.contract.following import Fault
 from controller.ledger import database
@@ -15,6 +16,34 @@ _STEPS = 5_000
 """After so many steps of SQLite the caller is asked whether to go on: some tens of rows."""
 _INDEX = (" missing from index ", "wrong # of entries in index ")
 """What SQLite says where the table is well and an index is not its own: it can be built anew."""
+
+
+def schema(connection: sqlite3.Connection) -> Iterator[Fault]:
+    """Whether the file has the tables and indexes of the schema that it names: a start goes by that number."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    steps = database.steps()
+    if not 1 <= version <= max(steps):
+        what = f"schema {version} is none of this program's, 1 to {max(steps)}; {database.NEWER}"
+        yield Fault(None, "?", 0, what)
+        return
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as made:
+        made.executescript("".join(step for number, step in steps.items() if number <= version))
+        due = _names(made)
+        made.executescript("".join(step for number, step in steps.items() if number > version))
+        later = _names(made) - due
+    found = _names(connection)
+    for kind, name in sorted(due - found):
+        yield Fault(None, "?", 0, f"removed: the {kind} {name} of the file; {database.RESTORE}")
+    for kind, name in sorted(later & found):
+        yield Fault(
+            None, "?", 0, f"changed: schema {version} is named, and {kind} {name} is of a later one; {database.COPY}"
+        )
+
+
+def _names(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Tables and indexes that a step has made."""
+    named = connection.execute("SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'index')")
+    return {(kind, name) for kind, name in named if not name.startswith("sqlite_")}
 
 
 def check(connection: sqlite3.Connection, go_on: Callable[[int], bool]) -> Iterator[Fault]:

@@ -86,6 +86,7 @@ def verify(
             try:
                 for fault in itertools.chain(
                     guards(connection),
+                    structure.schema(connection),
                     structure.check(connection, go_on),
                     standins.check(connection),
                     sealedcheck.check(connection, follower.source, keyring, go_on),

@@ -184,6 +184,30 @@ def test_an_index_that_lacks_rows_is_told_and_built_anew(desk: Desk, capsys: pyt
     assert started(desk)[0] == []
 
 
+@pytest.mark.parametrize("version", [-1, 0, 1, 2, 3, 5, 99])
+def test_a_schema_that_is_not_the_files_is_told(desk: Desk, version: int) -> None:
+    """What verify calls whole can be started on."""
+    with closing(sqlite3.connect(desk.path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    faults = verify(desk.path).faults
+    assert [fault for fault in faults if f"schema {version} " in fault.what], faults
+    assert outcome(desk) == "refused"
+    with pytest.raises(LedgerError, match="verify calls whole"):
+        compact(desk.path)
+
+
+@pytest.mark.parametrize("name", ["row_unacked", "row_opened", "row_signed", "row_hand", "row_login"])
+def test_an_index_that_is_gone_is_told_and_made_anew(desk: Desk, name: str) -> None:
+    with closing(sqlite3.connect(desk.path, isolation_level=None)) as connection:
+        connection.execute(f"DROP INDEX {name}")
+    (fault,) = verify(desk.path).faults
+    assert f"the index {name}" in fault.what
+    assert "feltd ledger compact" in fault.what
+    compact(desk.path)
+    assert verify(desk.path).ok
+    assert started(desk)[0] == []
+
+
 ODD = "DROP TABLE image; CREATE TABLE image (row, form, heads, body, mac);"
 IMAGES = {
     "texts": f"{ODD} INSERT INTO image VALUES (218, 'x', '{{}}', 'text', 'text')",

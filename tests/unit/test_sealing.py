@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from controller.contract.sealed import open_sealed, seal_to
 from controller.contract.topics import Source
-from controller.ledger.errors import AppendFailed, KeyFileError
+from controller.ledger.errors import AppendFailed, KeyFileError, LedgerDamaged
 from controller.ledger.keys import (
     Keys,
     create_auditor_key,
@@ -28,6 +28,7 @@ from controller.ledger.keys import (
 )
 from controller.ledger.reading import read_records
 from controller.ledger.store import Ledger
+from controller.ledger.verify import verify
 from tests.ledgers import CARDS, WALL, Desk, dealt, hand_records, new_desk, opening, play, record, salt
 
 
@@ -135,7 +136,7 @@ def test_a_secret_moved_to_another_row_is_noticed(desk: Desk) -> None:
         rows = connection.execute("SELECT row, secret FROM row WHERE type = 'card.dealt'").fetchall()
         connection.execute("UPDATE row SET secret = ? WHERE row = ?", (rows[0][1], rows[1][0]))
     connection.close()
-    with desk.open() as ledger, pytest.raises(KeyFileError):
+    with desk.open() as ledger, pytest.raises(LedgerDamaged, match="verify calls whole"):
         list(ledger.restore_rows())
 
 
@@ -145,11 +146,35 @@ def test_another_device_key_is_refused_and_nothing_is_stored(desk: Desk) -> None
         row = ledger.row
     source = Source("zg1", "t07")
     with Ledger.open(desk.path, source=source, test=True, keys=Keys(device=bytes(32))) as ledger:
-        with pytest.raises(AppendFailed, match=r"keys\.device"):
+        with pytest.raises(AppendFailed, match=r"ledger\.device_key"):
             ledger.append([dealt("h1", 5, "Js")], WALL)
         assert ledger.row == row
-        with pytest.raises(KeyFileError, match=r"keys\.device"):
+        with pytest.raises(KeyFileError, match=r"ledger\.device_key") as refused:
             list(ledger.restore_rows())
+        assert "give the key" in str(refused.value)
+        assert "the ledger is damaged there" in str(refused.value)
+
+
+@pytest.mark.parametrize("by", ["another hand", "the kept state"])
+@pytest.mark.parametrize("box", ["changed", "cut"])
+def test_what_a_restart_needs_is_damaged_where_the_device_key_opens_other_things(desk: Desk, by: str, box: str) -> None:
+    with desk.open() as ledger:
+        open_hand(ledger)
+        if by == "another hand":
+            ledger.append([dealt("h2", 1, "Js")], WALL)
+        else:
+            ledger.keep_image("this program", {})
+    with closing(sqlite3.connect(desk.path)) as connection:
+        (whole,) = connection.execute("SELECT restart FROM hand_key WHERE hand = 'h1'").fetchone()
+        other = bytes([whole[0] ^ 1]) + whole[1:] if box == "changed" else whole[:3]
+        connection.execute("UPDATE hand_key SET restart = ? WHERE hand = 'h1'", (other,))
+        connection.commit()
+    assert verify(desk.path).ok, "it needs no secret, so it cannot tell"
+    with (
+        desk.open() as ledger,
+        pytest.raises(LedgerDamaged, match=r"key of h1 .* is damaged.*on which the daemon starts"),
+    ):
+        list(ledger.restore_rows())
 
 
 @given(st.binary(max_size=200), st.binary(max_size=50))
