@@ -6,7 +6,8 @@ been named already.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ from controller.core.setup import Chipset, Deck
 from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
 from controller.ledger.errors import KeyFileError
-from controller.ledger.keys import load_auditor_public_key
+from controller.ledger.keys import load_auditor_public_key, load_device_key, load_signing_key
 from drivers import catalog
 from drivers.address import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError
@@ -156,11 +157,13 @@ def _keys(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Itera
         elif key != "device_key" or not test:
             yield from _readable(file, f"ledger.{key}", folder, value)
     yield from _readable(file, "ledger.signing_key_before", folder, ledger.signing_key_before)
-    if ledger.auditor_public_key and os.access(public := folder / ledger.auditor_public_key, os.R_OK):
-        try:
-            load_auditor_public_key(public)
-        except KeyFileError as error:
-            yield Fault(file, "ledger.auditor_public_key", f'"{ledger.auditor_public_key}"', error.remedy)
+    for key, load in (
+        ("device_key", load_device_key),
+        ("signing_key", partial(load_signing_key, test=test)),
+        ("signing_key_before", partial(load_signing_key, test=test)),
+        ("auditor_public_key", load_auditor_public_key),
+    ):
+        yield from _loaded(file, f"ledger.{key}", folder, getattr(ledger, key), load)
     if ledger.archive_mb > ledger.limit_mb:
         remedy = f"above limit_mb = {ledger.limit_mb}: no hand would begin before the file is archived"
         yield Fault(file, "ledger.archive_mb", str(ledger.archive_mb), remedy)
@@ -345,6 +348,16 @@ def _readable(file: str, key: str, folder: Path, name: str | None) -> Iterator[F
             pass
     except OSError as error:
         yield unreadable(folder / name, error, file, key)
+
+
+def _loaded(file: str, key: str, folder: Path, name: str | None, load: Callable[[Path], object]) -> Iterator[Fault]:
+    """Whether a key file that can be read is the key that a start takes."""
+    if name is None or not os.access(folder / name, os.R_OK) or not (folder / name).is_file():
+        return
+    try:
+        load(folder / name)
+    except KeyFileError as error:
+        yield Fault(file, key, f'"{name}"', error.remedy)
 
 
 def _folder(file: str, key: str, folder: Path, name: str) -> Iterator[Fault]:

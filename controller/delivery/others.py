@@ -29,10 +29,15 @@ class Others:
         kept = [one for one in self._there if one[0] != ledger]
         self._there, self._last = (*kept, (ledger, number))[-MOST:], now
 
-    def went(self, ledger: str, number: int | None, now: float) -> None:
-        """That was somebody's last word. One that belongs to an earlier connection ends nothing."""
-        if (ledger, number) in self._there:
-            self._there, self._last = tuple(one for one in self._there if one != (ledger, number)), now
+    def went(self, ledger: str, number: int | None, now: float, *, strange: bool) -> None:
+        """That was somebody's last word. One that belongs to an earlier connection ends nothing.
+
+        ``strange``: it cannot be ours, so another was there, also where he was not seen to come.
+        """
+        known = (ledger, number) in self._there
+        self._there = tuple(one for one in self._there if one != (ledger, number))
+        if known or strange:
+            self._last = now
 
     def there(self, now: float) -> bool:
         """Whether another is there, or was a short while ago."""

@@ -156,7 +156,7 @@ class Serving:
         who, now = str(other)[:64], time.monotonic()
         number = number if isinstance(number, int) else None
         if not comes:
-            self._counters.others.went(who, number, now)
+            self._counters.others.went(who, number, now, strange=strange)
         elif strange:
             self._counters.others.came(who, number, now)
         if strange:

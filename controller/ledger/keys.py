@@ -68,7 +68,11 @@ class Keys:
             device=load_device_key(device),
             auditor=load_auditor_public_key(auditor) if auditor else None,
             signing=load_signing_key(signing, test=test) if signing else None,
-            signing_before=load_signing_key(signing_before, test=test) if signing_before else None,
+            signing_before=(
+                load_signing_key(signing_before, test=test, field_name="ledger.signing_key_before")
+                if signing_before
+                else None
+            ),
         )
 
 
@@ -94,24 +98,29 @@ def create_auditor_key(path: Path, public: Path) -> None:
 
 def load_device_key(path: Path) -> bytes:
     """Read the device key, 32 bytes."""
-    text = _read_private("keys.device", path)
+    text = _read_private("ledger.device_key", path)
     try:
         key = bytes.fromhex(text.decode("ascii").strip())
     except ValueError:
         key = b""
     if len(key) != 32:
-        raise KeyFileError("keys.device", str(path), f"does not hold 64 hex digits; {_MAKE}")
+        raise KeyFileError("ledger.device_key", str(path), f"does not hold 64 hex digits; {_MAKE}")
     return key
 
 
-def load_signing_key(path: Path, *, test: bool | None = None) -> Ed25519PrivateKey:
-    """Read the key that signs the streams. With ``test`` it must be one for rehearsals, or for live play."""
-    key = _private_pem("keys.signing", path)
-    if test is not None and _read("keys.signing", path).startswith(TEST_KEY) != test:
+def load_signing_key(
+    path: Path, *, test: bool | None = None, field_name: str = "ledger.signing_key"
+) -> Ed25519PrivateKey:
+    """Read the key that signs the streams. With ``test`` it must be one for rehearsals, or for live play.
+
+    ``field_name``: what an error calls it.
+    """
+    key = _private_pem(field_name, path)
+    if test is not None and _read(field_name, path).startswith(TEST_KEY) != test:
         meant, told = ("rehearsals", "feltd keys --test") if test else ("live play", "feltd keys")
-        raise KeyFileError("keys.signing", str(path), f"is no key for {meant}; make one with `{told}`")
+        raise KeyFileError(field_name, str(path), f"is no key for {meant}; make one with `{told}`")
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyFileError("keys.signing", str(path), f"is not an Ed25519 key; {_MAKE}")
+        raise KeyFileError(field_name, str(path), f"is not an Ed25519 key; {_MAKE}")
     return key
 
 
@@ -125,9 +134,9 @@ def load_auditor_key(path: Path) -> X25519PrivateKey:
 
 def load_auditor_public_key(path: Path) -> X25519PublicKey:
     """Read the auditor's public key, to seal with."""
-    key = _public_pem("keys.auditor", path)
+    key = _public_pem("ledger.auditor_public_key", path)
     if not isinstance(key, X25519PublicKey):
-        raise KeyFileError("keys.auditor", str(path), f"is not an X25519 public key; {_MAKE}")
+        raise KeyFileError("ledger.auditor_public_key", str(path), f"is not an X25519 public key; {_MAKE}")
     return key
 
 

@@ -114,7 +114,9 @@ def told(records: Sequence[Record]) -> Iterator[str]:
             shown |= {f"seat {line['seat']}": line["net"] for line in data["result"].get("seats", ())}
             shown |= {f"box {box['box']}": -box["house_net"] for box in data["result"].get("boxes", ())}
         words = " ".join(f"{name}={value}" for name, value in shown.items())
-        at = f"{data.get('n', ''):>4} {data.get('t_ms', 0) / 1000:>8.1f} s"
+        # What is said of the table meanwhile (a device that comes back) has no place in the hand's own time.
+        after = f"{data['t_ms'] / 1000:.1f} s" if "t_ms" in data else ""
+        at = f"{data.get('n', ''):>4} {after:>10}"
         yield f"{at}  {record.type:<18} {seat:<8} {words}".rstrip()
 
 

@@ -64,7 +64,7 @@ def test_another_who_has_gone_is_no_trouble_any_more(
         wait_until(lambda: seen.there(time.monotonic()), what="the other being seen")
         assert "stop it" in bad(health)["name"]
         assert "feltd_name_shared 1" in health.metrics()
-        ours.pump.counters.others.went("e" * 8, 6, time.monotonic())
+        ours.pump.counters.others.went("e" * 8, 6, time.monotonic(), strange=True)
         assert "name" in bad(health), "he is there still"
         if end == "killed":
             other.socket().shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
@@ -75,6 +75,24 @@ def test_another_who_has_gone_is_no_trouble_any_more(
             other.loop_stop()
         wait_until(lambda: "name" not in bad(health), what="the all-clear")
         assert "feltd_name_shared 0" in health.metrics()
+
+
+def test_another_of_whom_only_the_last_word_is_heard_is_a_trouble(broker: MosquittoBroker, tmp_path: Path) -> None:
+    """The broker may say it for one whose coming was not heard."""
+    with make_rig(tmp_path / "table", broker.port, grants=GRANTS) as ours:
+        ours.pump.start()
+        wait_until(lambda: unsent(ours) == 0)
+        health = looks(ours)
+        assert "name" not in bad(health)
+        other = Client(CallbackAPIVersion.VERSION2, client_id="another")
+        other.connect("127.0.0.1", broker.port)
+        other.loop_start()
+        other.publish(TOPICS.state, state_body("lost", 7, "e" * 8), qos=1, retain=True).wait_for_publish(10)
+        other.disconnect()
+        other.loop_stop()
+        wait_until(lambda: ours.pump.counters.conflicts > 0, what="the last word")
+        assert "stop it" in bad(health)["name"]
+        assert "feltd_name_shared 1" in health.metrics()
 
 
 def test_a_table_that_may_not_listen_says_so_until_it_may(

@@ -101,6 +101,14 @@ def test_the_last_hands_in_their_order_and_closed_cards_for_the_auditor_only(des
     assert [secret["card"] for secret in opened if secret] == list(CARDS)
 
 
+def test_what_has_no_time_of_the_hand_is_told_without_one() -> None:
+    started = record("hand.started", hand="h1", n=0, t_ms=0)
+    acted = record("action.taken", hand="h1", n=1, t_ms=12_345, seat=2)
+    lines = list(told([started, acted, record("device.up", hand="h1", device="keys0")]))
+    assert ["0.0 s" in lines[0], "12.3 s" in lines[1], " s " in lines[2]] == [True, True, False]
+    assert len({text.index(kind) for text, kind in zip(lines, ("hand.", "action.", "device."), strict=True)}) == 1
+
+
 def test_the_command_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ledger", "tail", str(desk.path), "-n", "2", "--json"]) == 0
     shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

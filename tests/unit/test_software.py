@@ -1,5 +1,6 @@
 """Which program may run, and which keys belong to a rehearsal."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from controller.configuration import settings
 from controller.ledger.errors import KeyFileError
 from controller.ledger.keys import (
     Keys,
+    create_auditor_key,
     create_device_key,
     create_signing_key,
     load_signing_key,
@@ -56,6 +58,43 @@ def test_a_key_of_rehearsals_signs_nothing_live_and_the_reverse(tmp_path: Path, 
     keys = Keys.load(device=device, signing=signing, test=made_for_test)
     assert keys.signing is not None
     assert keys.signing.public_key() == load_verify_key(public)
-    with pytest.raises(KeyFileError, match="is no key for"):
+    with pytest.raises(KeyFileError, match=r"ledger\.signing_key: .*is no key for"):
         Keys.load(device=device, signing=signing, test=not made_for_test)
+    with pytest.raises(KeyFileError, match=r"ledger\.signing_key_before: .*is no key for"):
+        Keys.load(device=device, signing_before=signing, test=not made_for_test)
     assert load_signing_key(signing).public_key() == load_verify_key(public)
+
+
+@pytest.mark.parametrize("name", ["device_key", "signing_key", "signing_key_before", "auditor_public_key"])
+@pytest.mark.parametrize("wrong", ["no key", "of live play", "readable", "whole"])
+def test_check_refuses_the_keys_that_a_start_refuses_and_names_the_field(tmp_path: Path, name: str, wrong: str) -> None:
+    create_device_key(tmp_path / "device_key")
+    for one in ("signing_key", "signing_key_before"):
+        create_signing_key(tmp_path / one, tmp_path / f"{one}.pub", test=wrong != "of live play")
+    create_auditor_key(tmp_path / "auditor", tmp_path / "auditor_public_key")
+    if wrong == "no key":
+        (tmp_path / name).write_text("x")
+    elif wrong == "readable":
+        (tmp_path / name).chmod(0o644)
+    config = write_config(tmp_path)
+    config.write_text(f'{config.read_text()}[ledger]\n{name} = "{name}"\n', encoding="utf-8")
+    paths = {name: tmp_path / name for name in ("device_key", name)}
+    start = partial(
+        Keys.load,
+        device=paths["device_key"],
+        signing=paths.get("signing_key"),
+        signing_before=paths.get("signing_key_before"),
+        auditor=paths.get("auditor_public_key"),
+        test=True,
+    )
+    refused = (
+        wrong == "no key"
+        or (wrong, name[:7]) == ("of live play", "signing")
+        or (wrong == "readable" and name != "auditor_public_key")
+    )
+    assert [fault.key for fault in settings.check(config)] == ([f"ledger.{name}"] if refused else [])
+    if refused:
+        with pytest.raises(KeyFileError, match=rf"^ledger\.{name}: "):
+            start()
+    else:
+        start()
