@@ -73,7 +73,7 @@ def unseal(path: Path, auditor: X25519PrivateKey, hand: str | None = None) -> It
                     continue  # sealed to nobody: the table has no auditor
                 secret = json.loads(decrypt(key, box, bound_to(stream, sequence, ledger)))
                 yield Opened(row, kind, of_hand, secret, _fits(json.loads(body)["data"], of_hand, secret))
-    except (sqlite3.Error, KeyError, InvalidTag) as error:
+    except (sqlite3.Error, KeyError, TypeError, ValueError, RecursionError, InvalidTag) as error:
         raise StoreError(f"{path}: cannot be opened as a ledger ({type(error).__name__} {error})") from error
 
 

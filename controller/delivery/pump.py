@@ -362,13 +362,9 @@ class Pump:
 
     def _alarm(self, item: Unsent) -> None:
         original = json.loads(item.body)["data"]
-        self.counters.refused(f"{original['original_type']}: {original['cause']}", time.monotonic())
-        alarm = {
-            "stream": item.stream,
-            "sequence": item.sequence,
-            "type": original["original_type"],
-            "cause": original["cause"],
-        }
+        kind, cause = original["original_type"], original["cause"]
+        self.counters.refused(f"{kind}: {cause}", time.monotonic())
+        alarm = {"stream": item.stream, "sequence": item.sequence, "type": kind, "cause": cause}
         _log.error("the broker refused a record; it is withheld", **alarm)
         self._notify(_WITHHELD, alarm)
 

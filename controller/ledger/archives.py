@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.ledger import database, files
+from controller.ledger.errors import LedgerDamaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,17 @@ def listed(path: Path) -> list[Archived]:
     """All archived files of a ledger, oldest first. Raises ``LedgerError``."""
     found = []
     for file in files.archived(path):
-        with closing(database.connect_read_only(file)) as connection:
-            read = connection.execute
-            (first,) = read("SELECT body FROM row ORDER BY row LIMIT 1").fetchone()
-            (rows, last) = read("SELECT row, body FROM row ORDER BY row DESC LIMIT 1").fetchone()
-            ledger = database.meta(connection)["ledger"]
-        found.append(Archived(file, ledger, json.loads(first)["time"], json.loads(last)["time"], rows))
+        try:
+            with closing(database.connect_read_only(file)) as connection:
+                read = connection.execute
+                (first,) = read("SELECT body FROM row ORDER BY row LIMIT 1").fetchone()
+                (rows, last) = read("SELECT row, body FROM row ORDER BY row DESC LIMIT 1").fetchone()
+                ledger = database.meta(connection)["ledger"]
+            found.append(Archived(file, ledger, str(json.loads(first)["time"]), str(json.loads(last)["time"]), rows))
+        except database.UNREADABLE as error:
+            raise database.unusable(file, error) from error
+        except files.NO_EVENT as error:
+            raise LedgerDamaged(file, f"its first or last row is no event; {database.COPY}") from error
     return found
 
 

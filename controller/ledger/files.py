@@ -118,18 +118,24 @@ def finish_archiving(path: Path) -> None:
         sync_folder(path.parent)
 
 
+NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading the bytes of a row raises where they are no event any more."""
+
+
 def is_due(connection: sqlite3.Connection, path: Path, retention: Retention, wall_ns: int) -> bool:
     """Whether the file is to be put away, and may be: nothing unsent, and no table open in it."""
     read = connection.execute
     first = read("SELECT body FROM row ORDER BY row LIMIT 1").fetchone()
     if first is None or read("SELECT 1 FROM row INDEXED BY row_unacked WHERE acked = 0 LIMIT 1").fetchone():
         return False
-    age_s = wall_ns / 1e9 - datetime.fromisoformat(json.loads(first[0])["time"]).timestamp()
-    if path.stat().st_size < retention.archive_mb * MB and age_s < retention.archive_days * 86_400:
-        return False
     (last,) = read("SELECT body FROM row ORDER BY row DESC LIMIT 1").fetchone()
-    event = json.loads(last)
-    return event.get("session") is None or event["type"] == "table.closed"
+    try:
+        age_s = wall_ns / 1e9 - datetime.fromisoformat(json.loads(first[0])["time"]).timestamp()
+        event = json.loads(last)
+        closed = event.get("session") is None or event["type"] == "table.closed"
+    except NO_EVENT:
+        return False  # the check tells it, and a person has to look before it goes anywhere
+    return closed and (path.stat().st_size >= retention.archive_mb * MB or age_s >= retention.archive_days * 86_400)
 
 
 def is_due_now(path: Path, retention: Retention, wall_ns: int) -> bool:

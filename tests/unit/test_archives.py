@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from controller import cli
 from controller.contract.checkpoint import Head
 from controller.contract.following import Follower, Stored
 from controller.contract.keyring import Keyring
@@ -164,6 +165,40 @@ def test_old_files_are_listed_and_deleted_by_a_person_only(desk: Desk) -> None:
     assert len(files.archived(desk.path)) == 3
     assert prune(desk.path, found[1].last[:10], really=True) == [found[0].path]
     assert prune(desk.path, "2030-01-01", really=True) == [found[1].path], "the newest one always stays"
+
+
+NO_EVENTS = [b"", b"\x00", b"[]", b"7", b"{}", b'{"time": 5}', b'{"time": "zz"}', b"[" * 60_000]
+
+
+@pytest.mark.parametrize("body", NO_EVENTS)
+def test_a_file_that_begins_with_no_event_stays_and_the_table_starts(desk: Desk, body: bytes) -> None:
+    closed(desk)
+    damage(desk.path, body)
+    with reopen(desk) as ledger:
+        assert files.archived(desk.path) == []
+        assert [fault for fault in verify(desk.path).faults if fault.row == 1]
+        assert not files.is_due_now(desk.path, Retention(), LATER)
+        assert ledger.row > 1
+
+
+@pytest.mark.parametrize("body", NO_EVENTS)
+def test_an_archived_file_that_is_damaged_is_named(desk: Desk, body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    closed(desk)
+    with reopen(desk):
+        pass
+    (file,) = files.archived(desk.path)
+    damage(file, body)
+    for what in (["archives", str(desk.path)], ["prune", str(desk.path), "--before", "2026-01-01"]):
+        code, said = cli.main(["ledger", *what]), capsys.readouterr().err
+        if b"time" not in body:
+            assert (code, said.count("\n")) == (4, 1)
+            assert file.name in said
+
+
+def damage(path: Path, body: bytes) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER row_is_frozen")
+        connection.execute("UPDATE row SET body = ? WHERE row = 1", (body,))
 
 
 def test_compacting_gives_space_back_and_not_under_a_daemon(desk: Desk) -> None:
