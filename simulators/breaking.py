@@ -64,6 +64,7 @@ def heeded(seconds: int = 0) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+        _state.why = ""  # what comes next in this process is another rehearsal
 
 
 def in_worker() -> None:

@@ -204,3 +204,4 @@ def test_a_signal_waits_until_what_is_begun_has_been_put_away() -> None:
         signal.raise_signal(signal.SIGTERM)  # not in play: heeded at the next check
         with pytest.raises(BrokenOff):
             breaking.check()
+    breaking.check()  # the next rehearsal of this process is not broken off
