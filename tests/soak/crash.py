@@ -109,7 +109,7 @@ def _play(table: Table, broker: MosquittoBroker, ear: Ear, chance: Random, figur
     left = chance.uniform(SHORTEST_S, LONGEST_S)
     killer = threading.Timer(left, daemon.process.kill)
     how = chance.random()
-    trouble = threading.Timer(chance.uniform(0, left), _trouble, (broker, ear, figures, how < 0.1, how < 0.05))
+    trouble = threading.Timer(chance.uniform(0, left), _trouble, (broker, table, ear, figures, how < 0.1, how < 0.05))
     killer.start()
     if how < 0.2:
         trouble.start()
@@ -121,11 +121,11 @@ def _play(table: Table, broker: MosquittoBroker, ear: Ear, chance: Random, figur
         broker.start()
 
 
-def _trouble(broker: MosquittoBroker, ear: Ear, figures: Figures, kill: bool, back: bool) -> None:
+def _trouble(broker: MosquittoBroker, table: Table, ear: Ear, figures: Figures, kill: bool, back: bool) -> None:
     """The broker goes, and comes back at once or after the table was killed."""
     if kill:
-        ear.broker_kills += 1
         broker.kill()
+        ear.heard.broker_killed(_count(table.folder / "t07.ledger", "SELECT value FROM meta WHERE name = 'session'"))
         figures.broker_kills += 1
     else:
         broker.stop()

@@ -17,7 +17,7 @@ from controller.exports.phh import hands, phh
 from controller.ledger.keys import load_auditor_key, load_verify_key
 from controller.ledger.reading import read_records
 from controller.ledger.verify import verify
-from tests.soak.office import Ear, Office
+from tests.soak.office import Ear, Heard, Office
 
 SMALLEST_CHIP = 100
 MOST_TOLD = 30
@@ -80,7 +80,7 @@ def look(folder: Path, office: Office, ear: Ear, script: Script, figures: Figure
     report = verify(ledger, public_keys=[load_verify_key(folder / "signing.pub")])
     figures.rows = report.rows
     figures.wrong += [f"ledger: {fault}" for fault in report.faults]
-    _delivered(ledger, office, ear, figures)
+    _delivered(ledger, office, ear.heard, figures)
     office.verify()
     records = list(read_records(ledger, auditor=load_auditor_key(folder / "auditor-key")))
     _hands(records, figures)
@@ -88,7 +88,7 @@ def look(folder: Path, office: Office, ear: Ear, script: Script, figures: Figure
     _as_the_script_says(records, script, figures)
 
 
-def _delivered(ledger: Path, office: Office, ear: Ear, figures: Figures) -> None:
+def _delivered(ledger: Path, office: Office, heard: Heard, figures: Figures) -> None:
     """All that is committed is delivered, byte by byte; nothing is published that is not committed."""
     with closing(sqlite3.connect(ledger)) as connection:
         rows = connection.execute("SELECT stream, sequence, body FROM row ORDER BY row").fetchall()
@@ -97,10 +97,10 @@ def _delivered(ledger: Path, office: Office, ear: Ear, figures: Figures) -> None
     if kept != [body for _, _, body in rows]:
         figures.wrong.append(f"{len(rows)} rows were committed, {len(kept)} are delivered, or in another form")
     committed = {(stream, sequence): digest(body) for stream, sequence, body in rows}
-    if other := [at for at, told in ear.digests.items() if committed.get(at) != told]:
+    if other := [at for at, told in heard.digests.items() if committed.get(at) != told]:
         figures.wrong.append(f"{len(other)} events were published and are not on record as such: {sorted(other)[:5]}")
-    figures.heard, figures.repeated, figures.lost_by_broker = len(ear.digests), ear.repeated, ear.holes
-    figures.wrong += ear.faults
+    figures.heard, figures.repeated, figures.lost_by_broker = len(heard.digests), heard.repeated, heard.holes
+    figures.wrong += heard.faults
 
 
 def _hands(records: Iterable[Record], figures: Figures) -> None:

@@ -78,24 +78,61 @@ class Office:
         return done.stdout
 
 
-class Ear:
-    """Hears what is published, and no replay. The broker keeps its session while it or the broker is away.
+class Heard:
+    """What is heard in the order of the broker, and what is wrong with that order.
 
     In each stream the first sight of an event has to come after the first sight of every earlier one. Only a killed
-    broker may lose what it had taken, and each time one run of events of a stream: what it took last. It may first tell
-    what it had saved before that, so the jump need not be the first thing heard after it.
+    broker may lose what it had taken, and of that the last: the table goes on in a new connection, so a jump has to be
+    the first thing of its stream in a connection, and a broker has to have been killed since the one before. The births
+    of connections are heard among the events, so it does not matter how late one hears.
     """
 
-    def __init__(self, broker: MosquittoBroker) -> None:
+    def __init__(self) -> None:
         self.digests: dict[tuple[str, int], str] = {}
         self.faults: list[str] = []
         self.repeated = 0
         self.holes = 0
-        self.broker_kills = 0
-        """Counted by whoever kills it."""
-        self._last: dict[str, int] = {}
-        self._excused: dict[str, int] = {}
-        """By stream: how many brokers had been killed when something was last missing."""
+        self._killed: list[int] = []
+        self._last: dict[str, tuple[int, int]] = {}
+        """By stream: the last event, and the connection in which it came."""
+        self._connection = 0
+
+    def broker_killed(self, connection: int) -> None:
+        """A broker is dead. ``connection`` is the last one that the table has numbered before it comes back."""
+        self._killed.append(connection)
+
+    def born(self, connection: int) -> None:
+        """The table says that it is there, in this connection."""
+        self._connection = max(self._connection, connection)
+
+    def event(self, stream: str, sequence: int, told: str) -> None:
+        """One event with the digest of its bytes."""
+        at = (stream, sequence)
+        if (before := self.digests.get(at)) is not None:
+            self.repeated += 1
+            if before != told:
+                self.faults.append(f"{stream} {sequence} came again with other bytes")
+            return
+        self.digests[at] = told
+        last, since = self._last.get(stream, (0, 0))
+        if sequence < last:
+            self.faults.append(f"{stream} {sequence} was first seen after {last}")
+            return
+        if sequence > last + 1:
+            self.holes += sequence - last - 1
+            if not any(since <= killed < self._connection for killed in self._killed):
+                self.faults.append(
+                    f"{stream} {last + 1} to {sequence - 1} never came, and no broker was killed "
+                    f"between connections {since} and {self._connection}"
+                )
+        self._last[stream] = (sequence, self._connection)
+
+
+class Ear:
+    """Hears what is published, and no replay. The broker keeps its session while it or the broker is away."""
+
+    def __init__(self, broker: MosquittoBroker) -> None:
+        self.heard = Heard()
         self._ready = threading.Event()
         client = self._client = Client(CallbackAPIVersion.VERSION2, client_id="ear", protocol=MQTTv5)
         client.on_connect, client.on_message = self._connected, self._take
@@ -114,25 +151,13 @@ class Ear:
 
     @staticmethod
     def _connected(c: Client, _u: object, _f: ConnectFlags, _r: ReasonCode, _p: Properties | None) -> None:
-        c.subscribe([(f"felt-test/v1/{TABLE}/{stream}/#", 1) for stream in STREAMS])
+        base = f"felt-test/v1/{TABLE}"
+        c.subscribe([(f"{base}/state", 1), *((f"{base}/{stream}/#", 1) for stream in STREAMS)])
 
     def _take(self, _client: Client, _userdata: object, message: MQTTMessage) -> None:
-        event = json.loads(message.payload)
-        stream, sequence = event["source"].rsplit("/", 1)[1], int(event["sequence"])
-        told, at = digest(bytes(message.payload)), (stream, sequence)
-        if (before := self.digests.get(at)) is not None:
-            self.repeated += 1
-            if before != told:
-                self.faults.append(f"{stream} {sequence} came again with other bytes")
-            return
-        self.digests[at] = told
-        last = self._last.get(stream, 0)
-        if sequence < last:
-            self.faults.append(f"{stream} {sequence} was first seen after {last}")
-            return
-        if sequence > last + 1:
-            self.holes += sequence - last - 1
-            if self._excused.get(stream, 0) == self.broker_kills:
-                self.faults.append(f"{stream} {last + 1} to {sequence - 1} never came, and no broker was killed")
-            self._excused[stream] = self.broker_kills
-        self._last[stream] = sequence
+        told = json.loads(message.payload)
+        if not message.topic.endswith("/state"):
+            stream, sequence = told["source"].rsplit("/", 1)[1], int(told["sequence"])
+            self.heard.event(stream, sequence, digest(bytes(message.payload)))
+        elif told["state"] != "lost":  # which is the will of a connection that may be over for long
+            self.heard.born(told["session"])
