@@ -7,16 +7,20 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+class InVain(AssertionError):
+    """What was waited for did not come in time."""
+
+
 def wait_until(ask: Callable[[], T], seconds: float = 10.0, what: str = "") -> T:
     """Ask until the answer is true and return it.
 
-    Raises ``AssertionError`` naming ``what`` when the answer is still false after ``seconds``.
+    Raises ``InVain`` naming ``what`` when the answer is still false after ``seconds``.
     """
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
         if time.monotonic() > deadline:
             name = what or getattr(ask, "__name__", repr(ask))
-            raise AssertionError(f"waited {seconds} s in vain for: {name}")
+            raise InVain(f"waited {seconds} s in vain for: {name}")
         time.sleep(0.005)
     return answer
 

@@ -1,6 +1,7 @@
 """Kills a table at random moments while it is played, kills its broker too, and looks at what is left.
 
-``python -m tests.soak.crash [--kills 1000] [--seed 1]`` plays, prints figures, and fails when one of them is wrong.
+``python -m tests.soak.crash [--kills 1000] [--seed 1]`` plays and prints figures. It ends with 1 when one of them is
+wrong, and with 3 when something was waited for in vain: that can be the machine.
 Ctrl-C ends the killing early; what was played until then is looked at all the same.
 """
 
@@ -25,7 +26,7 @@ from tests.running import ROOT, command, write_config
 from tests.soak.looking import Figures, Script, look, shoe_numbers
 from tests.soak.office import Ear, Office
 from tests.soak.table import Table
-from tests.waiting import wait_until, wait_while_it_falls
+from tests.waiting import InVain, wait_until, wait_while_it_falls
 
 SHORTEST_S, LONGEST_S = 0.05, 1.2
 WHILE_STARTING = 0.15
@@ -190,7 +191,7 @@ def _count(ledger: Path, query: str) -> int:
 
 
 def main() -> int:
-    """Print the figures; 1 when something is wrong."""
+    """Print the figures; 1 when something is wrong, 3 when it did not come to that."""
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
@@ -200,7 +201,11 @@ def main() -> int:
         signal.signal(number, lambda *_: enough.set())
     folder, began = Path(tempfile.mkdtemp(prefix="felt-soak-")), time.monotonic()
     sys.stderr.write(f"{folder} is kept where something is wrong\n")
-    figures = crash(folder, options.kills, options.seed, enough)
+    try:
+        figures = crash(folder, options.kills, options.seed, enough)
+    except (InVain, subprocess.TimeoutExpired) as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
     took = time.monotonic() - began
     sys.stdout.write(f"{figures}\n{took:.0f} s, {took / max(1, figures.kills):.1f} s a kill\n")
     if figures.wrong:
