@@ -38,6 +38,12 @@ LONGEST_WAIT_S = 0.5
 LONGEST_TOGETHER_S = 0.005
 """How long the first of some inputs waits, at most, until those that wait behind it are fed as well."""
 
+GIVES_WAY_S = 0.001
+"""How long, at most, the thread lets delivery have interpreter and processor behind a commit, if nothing waits for it.
+
+What it has to do then, telling a device that its reading is durable, is in less of a hurry than the event.
+"""
+
 KEEP_EVERY = 5_000
 """After so many rows the state is kept, at the next end of a hand."""
 
@@ -182,8 +188,8 @@ class CoreThread:
                 break
             if (item := self._inbox.get(0)) is None:
                 break
-        self._pass_time()
         self._commit()
+        self._pass_time()
         for device in sorted(self._inbox.refused()):
             log.warning("queue full", device=device)
             self._play(Notice("queue.overflowed", {"device": device}))
@@ -205,10 +211,10 @@ class CoreThread:
             log.warning("the state could not be kept: a restart reads more records", error=str(error))
 
     def _pass_time(self) -> None:
-        """A tick, where one is due, and when the next will be. Before the commit: behind it the pump waits for us."""
+        """A tick, where one is due, and when the next will be."""
         self._due = self._table.deadline()
         if self._due is not None and self._due <= self._clock.now():
-            self._feed(Tick(), None)
+            self._play(Tick())
             self._due = self._table.deadline()
 
     def _patience(self) -> float:
@@ -305,6 +311,7 @@ class CoreThread:
             written = self._ledger.append_together(inputs, coming=delivery.expect if delivery else None)
             if delivery is not None:
                 delivery.wake(written)
+                self._inbox.wait(GIVES_WAY_S)
             log.debug("recorded", rows=len(written), last=written[-1].type)
 
     def _alone(self, fed: _Fed, failure: AppendFailed | None) -> _Fed:

@@ -108,6 +108,11 @@ class Inbox:
             self._changed.notify_all()
             return item
 
+    def wait(self, timeout_s: float) -> bool:
+        """Whether something is there to get, now or within that time. It stays there."""
+        with self._changed:
+            return self._changed.wait_for(lambda: bool(self._items), timeout_s)
+
     def refused(self) -> set[str]:
         """The devices that found the queue full since this was last asked."""
         with self._changed:

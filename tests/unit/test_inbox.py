@@ -26,6 +26,18 @@ def test_in_order() -> None:
     assert [inbox.get(0) for _ in range(6)] == [*map(key, range(5)), None]
 
 
+def test_waiting_takes_nothing_and_ends_when_something_comes() -> None:
+    inbox = Inbox()
+    assert not inbox.wait(0.001)
+    later = threading.Timer(0.02, inbox.offer, [key(1)])
+    later.start()
+    assert inbox.wait(10)
+    assert inbox.wait(0)
+    assert inbox.get(0) == key(1)
+    assert not inbox.wait(0)
+    later.join()
+
+
 def test_the_newest_inventory_of_a_channel_replaces_the_older_one() -> None:
     inbox = Inbox()
     for item in (tags(1), key(2), tags(3, "1"), tags(4)):
