@@ -17,7 +17,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 help:
 	@echo "make demo       play a few hands on simulated devices and tell them as a story"
-	@echo "make test       the quick tests             make test-slow  the rest"
+	@echo "make test       the quick tests             make test-ci    what CI runs besides      make test-slow  the rest"
 	@echo "make test-vm    a machine in software emulation: Debian's kernel, systemd, udev, USB/IP (as root, about 15 minutes)"
 	@echo "make lint       style, types, import arrows, module length"
 	@echo "make bench      measure                     make soak       play long, kill often (ROUNDS=$(ROUNDS) KILLS=$(KILLS))"
@@ -55,9 +55,17 @@ peers:
 
 # One more at a time than there are cores: over wires much of the time is that of devices and brokers. Each worker begins with a
 # part of its own, so wires and sums are run side by side, and takes from the others when it is done.
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+define tests
+	@mkdir -p build; rm -f build/test.code; $(PYTEST) -m "$(1)"; code=$$?; echo $$code > build/test.code; exit $$code
+endef
+
 test: $(STAMP) peers
-	@mkdir -p build; rm -f build/test.code; $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow"; \
-	    code=$$?; echo $$code > build/test.code; exit $$code
+	$(call tests,not slow and not ci)
+
+# What every change has to pass as well, and takes too long to be waited for.
+test-ci: $(STAMP) peers
+	$(call tests,ci and not slow)
 
 test-again: $(STAMP) peers
 	@test "$$(cat build/test.code 2>/dev/null)" = 1 || { echo "the tests did not run to their end"; exit 1; }
@@ -66,11 +74,6 @@ test-again: $(STAMP) peers
 
 test-slow: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m slow
-
-# Of the long tests, those that every change should pass: real wires, kills, packaging. All of them are for the night.
-CI_SLOW := over_wires or through_wires or killed_again or wheel or no_system_package or two_hundred or seven_card
-test-ci: $(STAMP) peers
-	@$(BIN)/python -m pytest -q -n 2 -m slow -k "$(CI_SLOW)"
 
 # A machine of its own, built from this host's Debian release and booted in qemu: docs/hil.md.
 test-vm: PEERS := qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs

@@ -85,6 +85,7 @@ def stored(path: Path) -> list[bytes]:
 
 
 @pytest.mark.parametrize("version", ["5", pytest.param("3.1.1", marks=pytest.mark.slow)])
+@pytest.mark.ci
 def test_all_that_is_on_the_device_is_in_the_office(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, version: str
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_verdict_after_listening_is_one_document(broker: MosquittoBroker, rig:
 
 
 @pytest.mark.parametrize("news", [0, 1])
+@pytest.mark.ci
 def test_a_gap_is_found_and_filled(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, news: int) -> None:
     """Also where nothing is heard of the stream: who listened before may have ended with the gap open."""
     with rig(broker.port) as r:
@@ -153,6 +155,7 @@ def test_what_was_asked_for_when_the_broker_went_is_asked_for_again(tmp_path: Pa
         assert [(one.get("ledger"), one.get("to")) for one in again] == [("new", "0000000000000900")]
 
 
+@pytest.mark.ci
 def test_an_office_is_soon_back_however_often_its_broker_went(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
 ) -> None:
@@ -270,6 +273,7 @@ def test_a_repeat_is_ignored_and_a_forgery_is_set_aside_and_stops_its_stream(tmp
     assert "set aside" in office("verify", tmp_path / "office.db")
 
 
+@pytest.mark.ci
 def test_after_a_forgery_other_streams_go_on_and_the_next_run_goes_on_with_all(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
 ) -> None:

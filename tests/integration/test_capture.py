@@ -86,6 +86,7 @@ def _opens_in_wireshark(path: Path, packets: int) -> None:
 
 @pytest.mark.wires
 @pytest.mark.timeout(180)
+@pytest.mark.ci
 def test_a_hand_over_wires_is_replayed_exactly_opened_and_played_again_byte_for_byte(tmp_path: Path) -> None:
     folder = played("whole-hand", tmp_path)
     packets = _replayed_exactly(folder)

@@ -33,6 +33,7 @@ def said_of_it(daemon: Running) -> tuple[str, bool]:
 
 @needs_compiler
 @pytest.mark.parametrize("mode", ["enospc", "erofs", "eio"])
+@pytest.mark.ci
 def test_a_disk_that_takes_none_at_start_and_one_that_takes_no_more_later(tmp_path: Path, mode: str) -> None:
     shim, bad, path = built("faults", tmp_path), tmp_path / "bad", tmp_path / "table.pcapng"
     environ = {"LD_PRELOAD": str(shim), "FELT_SHIM_MODE": mode, "FELT_SHIM_AFTER": "0"}

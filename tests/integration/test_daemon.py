@@ -189,6 +189,7 @@ def test_bad_text_is_refused_and_the_table_goes_on(quiet: Running, line: bytes) 
     ("old", "new", "named"),
     [("rs_holdem", "hr_thp", "profile"), ("seats = 6", "seats = 5", "seats"), ("5%", "10%", "profile")],
 )
+@pytest.mark.ci
 def test_an_open_table_is_not_played_on_under_other_rules(tmp_path: Path, old: str, new: str, named: str) -> None:
     config = write_config(tmp_path, more='override = { "rake.rate" = "5%", "rake.rounding" = 100 }')
     with Running(config) as daemon:

@@ -241,6 +241,7 @@ def test_missing_at_the_start_and_the_wrong_one(boot: Boot, watch: Watch) -> Non
     assert "expected serial 'SHOE-0002'" in table.next(DeviceFault).detail
 
 
+@pytest.mark.ci
 def test_fifty_replugs_of_a_usb_device_leak_nothing(boot: Boot, watch: Watch) -> None:
     host = boot(SHOE)
     shoe, table = watch(host, "shoe0", "shoe")

@@ -71,7 +71,7 @@ def copy_of_source(root: Path, target: Path) -> Path:
     return target
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_wheel_carries_every_data_file_and_no_test(root: Path, tmp_path: Path) -> None:
     source = copy_of_source(root, tmp_path / "source")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]

@@ -101,6 +101,7 @@ def test_what_is_swept_over(tmp_path: Path) -> None:
         ["--seed", "5", "--faults", "seed=7"],
     ],
 )
+@pytest.mark.ci
 def test_kinds_of_table_and_how_well_they_read(how: list[str], tmp_path: Path) -> None:
     file = written(tmp_path / "hands" / "both.toml", source="both-tables.toml")
     cases = told(tmp_path, str(file.parent), "--through", "virtual", "--limit", "2", *how)
@@ -128,6 +129,7 @@ def test_a_night_calls_files_by_where_they_are(tmp_path: Path) -> None:
         ["--through", "virtual", "--table", "rfid", "--reads", "field", "--faults", "seed=5,rate=0.5"],
     ],
 )
+@pytest.mark.ci
 def test_recorded_hands_in_a_folder_and_alone(how: list[str], shared: Path, tmp_path: Path) -> None:
     folder = shared / "data" / "phh" / "pluribus"
     some = sorted(folder.rglob("*.phh"))[:2]

@@ -81,6 +81,7 @@ def test_a_dozen_hands_over_wires(shared: Path, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", [pytest.param("antennas", marks=pytest.mark.slow), "beside-unread"])
+@pytest.mark.ci
 def test_the_hand_of_both_tables_in_all_its_variants(way: str) -> None:
     """Flicker, second deck, antenna lost, cards lifted, killed at every step; at the shoe table too."""
     found = find([BOTH])
@@ -95,6 +96,7 @@ def test_where_shoe_and_antennas_differ_a_person_looks_unless_they_agree_after_a
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_the_same_where_nothing_is_read() -> None:
     """That another card lies there than left the shoe is known to nobody then."""
     cases = run(find([BESIDE]), Ask("virtual", closed_cards="unread"), quiet=True)
@@ -104,6 +106,7 @@ def test_the_same_where_nothing_is_read() -> None:
 
 
 @pytest.mark.parametrize("closed", ["read", "unread"])
+@pytest.mark.ci
 def test_a_table_killed_at_every_step_loses_no_word_of_the_shoe(tmp_path: Path, closed: Any) -> None:
     text = BESIDE.read_text(encoding="utf-8")
     base, held = text.split("[[variant]]")[:2]
@@ -156,6 +159,7 @@ def test_the_core_is_told_of_no_card_before_it_lies_open(tmp_path: Path, monkeyp
 
 @pytest.mark.wires
 @pytest.mark.timeout(300)
+@pytest.mark.ci
 def test_no_file_of_a_real_table_holds_a_closed_card(tmp_path: Path) -> None:
     """Ledger, capture (plain, as in test mode), log: of a card that was never opened there is neither tag nor value."""
     script, plan = _plan(shoe=True)

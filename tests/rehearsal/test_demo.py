@@ -18,6 +18,7 @@ def test_the_demos_hands_come_out_right_through_virtual_devices() -> None:
 
 
 @pytest.mark.wires
+@pytest.mark.ci
 def test_the_demo_tells_the_story_and_says_that_all_is_sound(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -32,7 +33,7 @@ def test_the_demo_tells_the_story_and_says_that_all_is_sound(
 
 
 @pytest.mark.wires
-@pytest.mark.slow
+@pytest.mark.ci
 def test_the_demo_needs_no_system_package(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (demo, wires):
         monkeypatch.setattr(module, "mosquitto_program", lambda: None)

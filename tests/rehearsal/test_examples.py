@@ -31,6 +31,7 @@ def test_a_premature_flop_is_ruled_and_dealt_again(shared: Path, tmp_path: Path)
 
 @pytest.mark.needs_shared
 @pytest.mark.timeout(200)
+@pytest.mark.ci
 def test_a_round_with_a_dark_box(shared: Path, tmp_path: Path) -> None:
     cases = [play(one, Ask("virtual")) for one in find([written(shared, tmp_path, "ultimate/dark-box")])]
     assert [(case.name, case.lines) for case in cases if case.lines] == []

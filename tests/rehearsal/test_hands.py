@@ -58,6 +58,7 @@ def test_all_hands_of_our_games_end_as_on_record(shared: Path) -> None:
     assert exit_code(cases) == Exit.PASSED
 
 
+@pytest.mark.ci
 def test_a_house_of_other_rules_names_what_breaks_them(shared: Path) -> None:
     cases = run(find([shared / "data/phh"]), Ask(profile="hr_thp"), quiet=True)
     assert all_of(cases) == {"passed": 1576, "skipped": 6}, said(cases)  # the text knows Hold'em only
@@ -70,6 +71,7 @@ def test_a_house_of_other_rules_names_what_breaks_them(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["bg_holdem", pytest.param("bg_holdem_customary", marks=pytest.mark.slow)])
+@pytest.mark.ci
 def test_the_bulgarian_house_plays_what_it_allows(shared: Path, profile: str) -> None:
     cases = run(find([shared / "data/phh"]), Ask(profile=profile), quiet=True)
     assert all_of(cases) == {"passed": 1573, "skipped": 9}, said(cases)  # no Omaha, no fixed limit (BG-6.1)
@@ -156,6 +158,7 @@ def test_the_ledger_can_be_kept_and_verified(shared: Path, tmp_path: Path, throu
 
 
 @pytest.mark.wires
+@pytest.mark.ci
 def test_the_ledger_of_wires_can_be_kept_and_verified(shared: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
     files = [str(shared / "data/phh/wsop-2023-43" / f"{number}.phh") for number in (63, 67)]

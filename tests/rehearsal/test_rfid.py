@@ -17,6 +17,7 @@ def needless(cases: list[Case]) -> int:
     return sum(case.needless_holds + case.needless_breaches for case in cases)
 
 
+@pytest.mark.ci
 def test_hands_are_understood_from_chips_and_cards(shared: Path) -> None:
     cases = run(sample(shared, 20), Ask("virtual", table="rfid"), quiet=True)
     assert all_of(cases) == {"passed": 20}, said(cases)
@@ -33,6 +34,7 @@ def test_all_no_limit_hands_end_as_on_record_from_chips_and_cards(shared: Path) 
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_antennas_that_miss_tags_bring_the_same_results(shared: Path) -> None:
     cases = run(sample(shared, 8), Ask("virtual", table="rfid", reads="field"), quiet=True)
     assert sum(case.wrong for case in cases) == 0, said(cases)
@@ -64,6 +66,7 @@ def test_twenty_five_hands_over_wires_from_chips_and_cards(shared: Path) -> None
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_one_hand_is_played_on_both_kinds_of_table_in_all_its_variants() -> None:
     cases = run(find([BOTH]), Ask("virtual"), quiet=True)
     assert all_of(cases) == {"passed": 20}, said(cases)
@@ -72,6 +75,7 @@ def test_one_hand_is_played_on_both_kinds_of_table_in_all_its_variants() -> None
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_change_at_the_tray_is_no_bet_at_any_pace_and_with_the_daemon_killed_at_every_step() -> None:
     cases = run(find([HERE / "change.toml"]), Ask("virtual"), quiet=True)
     assert all_of(cases) == {"passed": 30}, said(cases)

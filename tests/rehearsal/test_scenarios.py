@@ -55,6 +55,7 @@ def test_scenarios_without_devices_pass_through_facts(name: str) -> None:
     "name",
     ["shoe-unplugged", *(pytest.param(name, marks=pytest.mark.slow) for name in ("broker-stopped", "daemon-killed"))],
 )
+@pytest.mark.ci
 def test_accidents_over_wires_leave_the_hand_right_and_nothing_lost(name: str) -> None:
     case = play(Found(HERE / f"{name}.toml", name), Ask("wires"))
     assert case.outcome == "passed", case.lines

@@ -20,12 +20,14 @@ def hands(shared: Path, count: int) -> list[Found]:
     return sample(shared, count)
 
 
+@pytest.mark.ci
 def test_hands_are_understood_from_six_devices(shared: Path) -> None:
     cases = run(hands(shared, 14)[10:], SIX, quiet=True)
     assert all_of(cases) == {"passed": 4}, said(cases)
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_antennas_of_all_makes_miss_tags_and_the_results_are_the_same(shared: Path) -> None:
     cases = run(hands(shared, 14)[11:], replace(SIX, reads="field"), quiet=True)
     assert all_of(cases) == {"passed": 3}, said(cases)

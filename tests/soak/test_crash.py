@@ -1,4 +1,4 @@
-"""Kills at random moments: a few in the quick tests, a hundred in CI, a thousand with ``make soak``."""
+"""Kills at random moments: a few here on every change, a hundred more in CI, a thousand with ``make soak``."""
 
 import sys
 from pathlib import Path
@@ -16,6 +16,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.ci
 def test_a_table_that_is_killed_again_and_again_loses_nothing(tmp_path: Path, kills: int) -> None:
     figures = crash(tmp_path, kills=kills, seed=7)
     sys.stdout.write(f"{figures}\n")

@@ -108,6 +108,7 @@ def rfid(seed: int) -> Played:
 
 
 @pytest.mark.parametrize("block", range(4))
+@pytest.mark.ci
 def test_hands_of_a_table_with_antennas_give_nothing_away(block: int) -> None:
     for seed in range(block * 3, block * 3 + 3):
         hold(rfid(seed), seed)

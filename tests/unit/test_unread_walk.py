@@ -100,6 +100,7 @@ def hold(seed: int, *, shoe: bool) -> set[str]:
 
 
 @pytest.mark.parametrize("shoe", [False, True])
+@pytest.mark.ci
 def test_hands_of_a_table_that_reads_no_closed_card(shoe: bool) -> None:
     types = [hold(seed, shoe=shoe) for seed in range(6)]
     assert sum("hand.closed" in one for one in types) >= 3
