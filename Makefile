@@ -12,6 +12,8 @@ PLUGS  ?= 1000
 WORKERS ?= $(shell expr $$(nproc) + 1)
 
 export PATH := $(PATH):/usr/sbin:/sbin
+# Tests and rehearsals start hundreds of processes: none should have to compile the house anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install demo test test-again test-slow test-ci test-vm lint format bench fuzz soak lock clean peers
 
