@@ -74,6 +74,7 @@ test-again: $(STAMP) peers
 	@echo "once more, alone, what has failed above:"
 	@$(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none -m "not slow"
 
+test-slow: PEERS += rabbitmqctl:rabbitmq-server
 test-slow: $(STAMP) peers
 	@$(BIN)/python -m pytest -q -n 2 -m slow
 

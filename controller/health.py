@@ -24,6 +24,10 @@ from drivers.supervisor import Supervisor
 UNSENT_S = 60.0
 """Something that has been unsent for so long is told as a trouble."""
 ANOTHER = "another process publishes as this table: stop it, or give it a name of its own"
+TORN = (
+    "the broker lets this table in and leaves it again and again without a word: look in its log whether another "
+    "client has the table's client id, else at the network"
+)
 DEAF = "the broker does not let this table listen, no replay is served: let it read its cmd topics and its state"
 REFUSED_S = 3600.0
 """So long a trouble after the broker has refused an event."""
@@ -112,8 +116,9 @@ class Health:
             "outbox": f"unsent for {seen.oldest_s:.0f} s" if self._pump and seen.oldest_s > UNSENT_S else "",
             "ledger": self._ledger_trouble(),
             "incidents": f"{seen.incidents} open" if seen.incidents else "",
-            "name": ANOTHER if counts and counts.others.there(time.monotonic()) else "",
+            "name": _name(counts, time.monotonic()) if counts else "",
             "withheld": _withheld(counts) if counts else "",
+            "streams": _barred(counts.barred) if counts else "",
             "requests": f"{DEAF} ({counts.deaf})" if counts and counts.deaf else "",
             "capture": self._capturing.trouble(),
         }
@@ -168,6 +173,7 @@ class Health:
             counter("feltd_broker_connections_total", "Connections to the broker.", counts.connections),
             counter("feltd_broker_losses_total", "Connections that failed or ended.", counts.losses),
             counter("feltd_events_withheld_total", "Events that the broker refused.", counts.withheld),
+            gauge("feltd_streams_barred", "Streams that the broker takes nothing of.", len(counts.barred)),
             counter("feltd_replays_total", "Replays that were served.", counts.replays),
             counter("feltd_requests_refused_total", "Requests that were not served.", counts.requests_refused),
             counter("feltd_listens_refused_total", "Times the broker did not let us listen.", counts.unheard),
@@ -197,6 +203,18 @@ class Health:
             Family("feltd_frames_bad_total", "counter", "What was not good on a device's link.", tuple(bad)),
             Family("feltd_device_losses_total", "counter", "Times a device was lost.", tuple(lost)),
         ]
+
+
+def _name(counts: Counters, now: float) -> str:
+    """Who else has our name, or may have: not each broker says why it leaves us."""
+    return ANOTHER if counts.others.there(now) else TORN if counts.torn(now) else ""
+
+
+def _barred(streams: Mapping[str, str]) -> str:
+    """The streams that wait while the others go on."""
+    told = ", ".join(f"{stream} ({cause})" for stream, cause in sorted(streams.items()))
+    remedy = "give the table the right to write all topics of it; tried again every few minutes, and at a restart"
+    return f"the broker takes nothing of {told}: {remedy}" if told else ""
 
 
 def _withheld(counts: Counters) -> str:

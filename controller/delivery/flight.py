@@ -1,5 +1,6 @@
 """What one connection has under way, and how patient the pump is."""
 
+import random
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from typing import Any
 
 from controller.contract.envelope import event_id
 from controller.contract.topics import Topics
+from controller.delivery.barred import Barred
 from controller.delivery.publisher import Message
 from controller.delivery.replay import Replay
 from controller.ledger.outbox import Outbox, Unsent
@@ -21,7 +23,8 @@ class PumpSettings:
     often a connection with nothing to send repeats its state, so that it too has to prove that it is alive. The time
     before the next attempt is chosen at random between 0 and ``backoff_s``, which doubles with each failure up to
     ``backoff_cap_s``: tables that lost one broker do not come back all at once. ``hang_ups``: a row at which the broker
-    hangs up without a word so many times in a row is withheld.
+    hangs up without a word so many times in a row is withheld. ``barred_s``: when a stream of which the broker takes
+    nothing is tried again.
     """
 
     window: int = 20
@@ -30,6 +33,12 @@ class PumpSettings:
     backoff_s: float = 0.5
     backoff_cap_s: float = 30.0
     hang_ups: int = 4
+    barred_s: float = 300.0
+
+    def pause(self, failures: int) -> float:
+        """How long to wait before the next attempt, in seconds, after so many in a row that came to nothing."""
+        limit = min(self.backoff_cap_s, self.backoff_s * 2 ** min(failures, 16))
+        return random.uniform(0, limit)  # noqa: S311 - spreads load, guards nothing
 
 
 @dataclass(slots=True)
@@ -37,7 +46,7 @@ class Flight:
     """What one connection has under way. An entry without a row is a message about ourselves or an answer.
 
     ``trials`` counts what is under way in place of refused rows, ``held`` are refused rows that wait for the outcome;
-    ``welcome``: one was taken, ``shut_out``: one was refused too. ``refused`` is the last refusal if nothing was taken
+    ``welcome``: the streams of which one was taken. ``refused`` is the last refusal if nothing was taken
     since, ``moving``: a row was taken, ``news``: what ``link.restored`` will say.
     """
 
@@ -46,8 +55,7 @@ class Flight:
     sent_at: dict[int, float] = field(default_factory=dict)
     trials: int = 0
     held: list[tuple[Unsent, str]] = field(default_factory=list)
-    welcome: bool = False
-    shut_out: bool = False
+    welcome: set[str] = field(default_factory=set)
     refused: str | None = None
     moving: bool = False
     news: dict[str, Any] | None = None
@@ -71,6 +79,17 @@ class Flight:
     def empty(self) -> bool:
         """Nothing is left to send or to wait for."""
         return not (self.under_way or self.ready or self.held or self.more)
+
+    def begin_again(self) -> None:
+        """Read from the first unsent row on. Only where no row is under way, and what was taken is marked."""
+        self.ready.clear()
+        self.read_to, self.more = 0, True
+
+    def end_replay(self) -> None:
+        """No more of it goes out."""
+        if self.replay is not None:
+            self.replay.close()
+            self.replay = None
 
     def sent(self, token: int, item: Unsent | None) -> None:
         """A message is on its way; with it the broker's time to answer begins, where nothing else was."""
@@ -119,7 +138,7 @@ class HangUps:
     """Counts how often in a row the broker has gone at one row without a word.
 
     Over MQTT 3.1.1 a broker has no other way to refuse (RabbitMQ hangs up). After some times the row is withheld. Where
-    the broker hangs up at what stands for it too, nothing of ours is welcome: all is kept.
+    the broker hangs up at what stands for it too, the row is kept, and its stream with it.
     """
 
     def __init__(self) -> None:
@@ -129,7 +148,7 @@ class HangUps:
         """A row was taken."""
         self._row, self._type, self._count = 0, "", 0
 
-    def lost(self, flight: Flight, outbox: Outbox, most: int) -> None:
+    def lost(self, flight: Flight, outbox: Outbox, barred: Barred, most: int) -> None:
         """The broker has gone. Where a single row was all that it had not answered, that row may be why."""
         item = flight.alone()
         if item is None:
@@ -141,6 +160,7 @@ class HangUps:
         self.forget()
         if item.type == "record.withheld":
             outbox.release(item)
+            barred.bar(item.stream, "hangs_up")
         else:
             outbox.withhold(item, "hangs_up")
 

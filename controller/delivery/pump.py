@@ -6,7 +6,6 @@ bytes, and never misses one or first sees it out of order.
 """
 
 import json
-import random
 import threading
 import time
 from collections import deque
@@ -20,6 +19,7 @@ import structlog
 from controller.contract.envelope import time_text
 from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
+from controller.delivery.barred import Barred
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError
 from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about, as_message
@@ -79,6 +79,7 @@ class Pump:
         self._lost_since: str | None = None
         self._failures = 0
         self._hang_ups = HangUps()
+        self._barred = Barred(self._settings.barred_s, self.counters)
         self._progress = 0
         self._flush_until: float | None = None
         self._stop_at = 0.0
@@ -135,7 +136,7 @@ class Pump:
     @property
     def connected(self) -> bool:
         """Whether events reach the broker at present, as far as we know."""
-        return self._connected
+        return self._connected and not self._barred.nothing_goes
 
     def stop(self, timeout_s: float) -> bool:
         """Flush, say ``disconnected`` and end, within about ``timeout_s``. What is not sent stays in the ledger.
@@ -148,11 +149,9 @@ class Pump:
         self._woken = True
         self._flush_until = self._stop_at - min(0.5, timeout_s / 2)
         self._publisher.wake()
-        if self._thread is None:
-            return True
-        if self._thread.is_alive():
+        if self._thread is not None and self._thread.is_alive():
             self._thread.join(timeout_s + _TICK_S)
-        return not self._thread.is_alive()
+        return self._thread is None or not self._thread.is_alive()
 
     def _run(self) -> None:
         while self._flush_until is None:
@@ -176,7 +175,7 @@ class Pump:
                 step = self.counters.withheld > withheld
                 if step or time.monotonic() - started > min(_STABLE_S, self._settings.backoff_cap_s):
                     self._failures = 0
-                self.counters.losses += 1
+                self.counters.lost(error.cause, time.monotonic(), welcome=self._connected)
                 if not step:  # else `record.withheld` says it, and we are back at once
                     self._say_lost(outbox, error)
                 contested = error.cause == "session_taken_over" or self.counters.conflicts > conflicts
@@ -216,13 +215,12 @@ class Pump:
             self._publisher.close()
             self._last_words(flight, outbox)
             if error.cause != "silent":
-                self._hang_ups.lost(flight, outbox, self._settings.hang_ups)
+                self._hang_ups.lost(flight, outbox, self._barred, self._settings.hang_ups)
             if flight.refused is not None:
                 raise BrokerError(flight.refused, f"the broker refused us and then: {error}") from error
             raise
         finally:
-            if flight.replay is not None:
-                flight.replay.close()
+            flight.end_replay()
             if flight.acked:
                 outbox.mark_acked(flight.acked)
 
@@ -234,14 +232,18 @@ class Pump:
         self._serve_requests(flight, outbox)
         while not flight.held and flight.rows_under_way < (self._settings.window if flight.moving else 1):
             if not flight.ready and flight.more:
-                flight.ready.extend(outbox.unsent(flight.read_to, _READ_AT_ONCE))
+                flight.ready.extend(outbox.unsent(flight.read_to, _READ_AT_ONCE, self._barred.streams))
                 # Fewer than asked for is all there is; a row that comes later comes with a wake.
                 flight.more = len(flight.ready) == _READ_AT_ONCE
             if not flight.ready:
-                return
+                break
             item = flight.ready.popleft()
             flight.read_to = item.row
-            self._publish(flight, outbox, item)
+            if item.stream not in self._barred:
+                self._publish(flight, outbox, item)
+        if self._barred.nothing_goes and not (flight.more or flight.held or any(flight.under_way.values())):
+            self._barred.lift()
+            raise BrokerError(self._barred.cause, "neither a record nor what stands in for it is taken")
 
     def _publish(self, flight: Flight, outbox: Outbox, item: Unsent) -> None:
         self._put(flight, flight.prepared_for(item) or as_message(item, self._topics, outbox.ledger), item)
@@ -259,12 +261,11 @@ class Pump:
             token = self._put(flight, message)
             if message.topic == self._topics.snapshot:
                 flight.shown = token
-        replay = flight.replay
-        while replay is not None and len(replay.under_way) < AT_ONCE and (part := replay.next()):
-            replay.under_way.add(self._put(flight, part))
-        if replay is not None and replay.over:
-            replay.close()
-            flight.replay = None
+        if (replay := flight.replay) is not None:
+            while len(replay.under_way) < AT_ONCE and (part := replay.next()):
+                replay.under_way.add(self._put(flight, part))
+            if replay.over:
+                flight.end_replay()
 
     def _receive(self, flight: Flight, outbox: Outbox) -> None:
         """Wait for an outcome or a wake, take all there are, and mark what is sent."""
@@ -275,9 +276,8 @@ class Pump:
         wait = min(due, now + _TICK_S) if self._flush_until is None else min(due, now + _TICK_S, self._stop_at)
         self._publisher.wait(wait - now)
         if self._expected:
-            expected, self._expected = self._expected, ()
-            soon = expected[: self._settings.window]
-            flight.prepared = [(item, as_message(item, self._topics, outbox.ledger)) for item in soon]
+            expected, self._expected = self._expected[: self._settings.window], ()
+            flight.prepared = [(item, as_message(item, self._topics, outbox.ledger)) for item in expected]
         if self._woken:
             self._woken = False
             self._fresh.take(flight)
@@ -287,6 +287,9 @@ class Pump:
         if len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way):
             outbox.mark_acked(flight.acked)
             flight.acked.clear()
+        if self._barred.due and not flight.rows_under_way and not flight.held:
+            self._barred.lift()
+            flight.begin_again()
         if time.monotonic() >= flight.moved_at + patience:
             if flight.under_way:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
@@ -299,8 +302,6 @@ class Pump:
             raise BrokerError(outcome.cause, f"the broker has gone: {outcome.cause}")
         flight.moved_at = time.monotonic()
         self._answer(flight, outbox, outcome)
-        if flight.shut_out:
-            raise BrokerError("refused", "neither a record nor what stands in for it is taken")
         self._stand_in(flight, outbox)
 
     def _answer(self, flight: Flight, outbox: Outbox, outcome: Answered) -> None:
@@ -322,23 +323,25 @@ class Pump:
             self.counters.acknowledged(time.monotonic() - sent_at)
             self._hang_ups.forget()
             flight.moving, flight.refused = True, None
+            self._barred.taken()
             if stands_in:
-                flight.welcome = True
+                flight.welcome.add(item.stream)
                 self._alarm(item)
             return
         flight.refused = outcome.refused
         if item is None:
             _log.warning("the broker refuses our state or description", cause=outcome.refused)
         elif stands_in:
-            # Nothing of ours is welcome: a wrong account or rule at the broker. All is kept until that is put right.
+            # A wrong account or rule at the broker. All of the stream is kept until that is put right.
             outbox.release(item)
-            flight.shut_out = True
-        else:
+            self._barred.bar(item.stream, outcome.refused)
+            flight.held = [(row, cause) for row, cause in flight.held if row.stream != item.stream]
+        elif item.stream not in self._barred:
             flight.held.append((item, outcome.refused))
 
     def _stand_in(self, flight: Flight, outbox: Outbox) -> None:
         """Publish something in the place of the refused rows: of one at first, to see whether that is welcome."""
-        while flight.held and (flight.welcome or not flight.trials):
+        while flight.held and (flight.held[0][0].stream in flight.welcome or not flight.trials):
             item, cause = flight.held.pop(0)
             self._publish(flight, outbox, outbox.withhold(item, cause))
 
@@ -348,7 +351,7 @@ class Pump:
             outcome = self._outcomes.popleft()
             if isinstance(outcome, Answered) and outcome.session == flight.session:
                 self._answer(flight, outbox, outcome)
-        if flight.held and not flight.shut_out:
+        if flight.held:
             outbox.withhold(*flight.held[0])
 
     def _replayed(self, flight: Flight, outcome: Answered) -> None:
@@ -357,8 +360,7 @@ class Pump:
         flight.replay.under_way.discard(outcome.token)
         if outcome.refused is not None:
             _log.warning("the broker refuses an answer to a replay", cause=outcome.refused)
-            flight.replay.close()
-            flight.replay = None
+            flight.end_replay()
 
     def _alarm(self, item: Unsent) -> None:
         original = json.loads(item.body)["data"]
@@ -369,8 +371,7 @@ class Pump:
         self._notify(_WITHHELD, alarm)
 
     def _say(self, flight: Flight, outbox: Outbox, state: State) -> None:
-        message = Message(self._topics.state, state_body(state, flight.session, outbox.ledger), retain=True)
-        self._put(flight, message)
+        self._put(flight, Message(self._topics.state, state_body(state, flight.session, outbox.ledger), retain=True))
         flight.moved_at = time.monotonic()
 
     def _say_lost(self, outbox: Outbox, error: BrokerError) -> None:
@@ -383,16 +384,15 @@ class Pump:
 
     def _say_restored(self, flight: Flight) -> None:
         """Events go through again, or would: a broker that only greets us has not restored anything."""
-        if flight.news is not None and (flight.moving or flight.empty):
+        if flight.news is not None and (flight.moving or (flight.empty and not self._barred.nothing_goes)):
             _log.info("link restored", since=self._lost_since)
             self._notify("link.restored", flight.news)
             self._lost_since = flight.news = None
 
     def _pause(self, at_least: float = 0.0) -> None:
         """Wait before the next attempt, awake for ``stop``."""
-        limit = min(self._settings.backoff_cap_s, self._settings.backoff_s * 2 ** min(self._failures, 16))
+        until = time.monotonic() + at_least + self._settings.pause(self._failures)
         self._failures += 1
-        until = time.monotonic() + at_least + random.uniform(0, limit)  # noqa: S311 - spreads load, guards nothing
         while self._flush_until is None and (rest := until - time.monotonic()) > 0:
             self._progress += 1
             self._publisher.wait(min(rest, _TICK_S))

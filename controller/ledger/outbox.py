@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,13 +51,17 @@ class Outbox:
         ).fetchone()
         return int(value)
 
-    def unsent(self, after: int, limit: int) -> list[Unsent]:
-        """The next unacknowledged rows after a row, in row order; a withheld one as what stands in its place."""
+    def unsent(self, after: int, limit: int, but: Collection[str] = ()) -> list[Unsent]:
+        """The next unacknowledged rows after a row, in row order; a withheld one as what stands in its place.
+
+        ``but``: streams that are left out.
+        """
         found = self._connection.execute(
             "SELECT row.row, stream, sequence, type, row.body, withheld.body "
             "FROM row INDEXED BY row_unacked LEFT JOIN withheld ON withheld.row = row.row "
-            "WHERE acked = 0 AND row.row > ? ORDER BY row.row LIMIT ?",
-            (after, limit),
+            "WHERE acked = 0 AND row.row > ? AND stream NOT IN (SELECT value FROM json_each(?)) "
+            "ORDER BY row.row LIMIT ?",
+            (after, json.dumps(list(but)), limit),
         )
         return [self._goes(Unsent(*row), instead) for *row, instead in database.ascending(found, after)]
 

@@ -19,6 +19,7 @@ from controller.ledger.files import Retention
 from controller.ledgercare import BackgroundCheck, FillWatch
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Rig, make_rig, unsent
+from tests.ledgers import WALL, record
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -93,6 +94,41 @@ def test_another_of_whom_only_the_last_word_is_heard_is_a_trouble(broker: Mosqui
         wait_until(lambda: ours.pump.counters.conflicts > 0, what="the last word")
         assert "stop it" in bad(health)["name"]
         assert "feltd_name_shared 1" in health.metrics()
+
+
+def test_one_who_only_takes_our_client_id_is_suspected(broker: MosquittoBroker, tmp_path: Path) -> None:
+    """The broker does not tell us why it leaves us then."""
+    with make_rig(tmp_path / "table", broker.port) as ours:
+        ours.pump.start()
+        health = looks(ours)
+        for times in range(1, 5):
+            wait_until(lambda: ours.pump.connected, what="the table at the broker")
+            assert "name" not in bad(health)
+            impostor = Client(CallbackAPIVersion.VERSION2, client_id="felt-zg1-t07")
+            impostor.connect("127.0.0.1", broker.port)
+            impostor.loop_start()
+            wait_until(lambda times=times: ours.pump.counters.losses == times, what="the takeover")  # type: ignore[misc]
+            impostor.disconnect()
+            impostor.loop_stop()
+        assert "client id" in bad(health)["name"]
+        counts = ours.pump.counters
+        assert not counts.torn(counts.left[-1] + 601)
+
+
+def test_a_stream_that_is_denied_wholly_is_named(tmp_path: Path) -> None:
+    acl = tmp_path / "acl"
+    acl.write_text(f"topic read #\ntopic deny {TOPICS.base}/guard/#\ntopic write {TOPICS.base}/#\n")
+    with (
+        MosquittoBroker(tmp_path, extra=f"acl_file {acl}\n") as broker,
+        make_rig(tmp_path / "table", broker.port) as ours,
+    ):
+        health = looks(ours)
+        ours.ledger.append([record("guard.chip_unknown", "guard", place="pot"), record("table.opened")], WALL)
+        ours.pump.start()
+        wait_until(lambda: "streams" in bad(health), what="the trouble")
+        assert "guard (not_authorized)" in bad(health)["streams"]
+        assert "feltd_streams_barred 1" in health.metrics()
+        wait_until(lambda: ours.pump.connected and unsent(ours) == 2)  # the record and the signature of its stream
 
 
 def test_a_table_that_may_not_listen_says_so_until_it_may(

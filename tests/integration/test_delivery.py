@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.contract.integrity import digest
+from controller.contract.topics import STREAMS, Stream
 from controller.delivery.errors import BrokerError
 from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
@@ -29,7 +30,7 @@ from controller.ledger.errors import AppendFailed
 from controller.ledger.outbox import Outbox, Unsent
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
 from tests.certificates import Authority
-from tests.delivering import TOPICS, Gate, Rig, make_rig, unsent
+from tests.delivering import QUICK, TOPICS, Gate, Rig, make_rig, unsent
 from tests.ledgers import WALL, hand_records, new_desk, play, record
 from tests.subscribers import Subscriber
 from tests.waiting import wait_until
@@ -273,6 +274,49 @@ def test_a_broker_that_refuses_all_gets_it_when_its_rules_are_mended(tmp_path: P
         broker.reload()
         heard = subscriber.wait_for(r.ledger.row)
         assert {json.loads(body)["id"] for body in heard} == {json.loads(body)["id"] for body in r.bodies()}
+
+
+@pytest.mark.parametrize("denied", STREAMS)
+@pytest.mark.parametrize("first", [True, False], ids=["denied-first", "denied-later"])
+def test_a_stream_that_is_denied_wholly_waits_and_the_others_go_on(
+    tmp_path: Path, rig: MakeRig, denied: Stream, first: bool
+) -> None:
+    """Neither its records nor what stands for them is taken: it is kept, told, and delivered when rules are mended."""
+    others = [stream for stream in STREAMS if stream != denied]
+    order: list[Stream] = [denied, *others] if first else [*others, denied]
+    with (
+        guarded(tmp_path, f"deny {TOPICS.base}/{denied}/#", f"write {TOPICS.base}/#") as broker,
+        rig(broker.port, pump=replace(QUICK, barred_s=3.0)) as r,
+        Subscriber(broker.port) as subscriber,
+    ):
+
+        def say(count: int) -> None:
+            for _ in range(count):
+                for stream in order:
+                    r.ledger.append([record("daemon.started", stream, reason="start")], WALL)
+                    r.pump.wake()
+
+        def heard(streams: Collection[Stream]) -> list[bytes]:
+            return [body for body in subscriber.first_sights() if json.loads(body)["source"].endswith(tuple(streams))]
+
+        def written(streams: Collection[Stream]) -> list[bytes]:
+            return [body for body in r.bodies() if json.loads(body)["source"].endswith(tuple(streams))]
+
+        say(30)
+        r.pump.start()
+        wait_until(lambda: heard(others) == written(others), what="the other streams")
+        wait_until(lambda: r.pump.counters.barred == {denied: "not_authorized"})
+        say(5)
+        wait_until(lambda: heard(others) == written(others), what="the other streams, later too")
+        assert r.pump.connected
+        assert heard([denied]) == []
+        assert unsent(r) == len(written([denied]))
+        assert r.pump.counters.withheld == 0
+        (tmp_path / "acl").write_text(rules(f"write {TOPICS.base}/#"))
+        broker.reload()
+        wait_until(lambda: unsent(r) == 0, 20, "what was kept")
+        wait_until(lambda: heard([denied]) == written([denied]))
+        assert r.pump.counters.barred == {}
 
 
 def test_a_frozen_broker_is_given_up_and_taken_again(broker: MosquittoBroker, rig: MakeRig) -> None:
