@@ -41,8 +41,9 @@ class Barred:
         self._again_at = time.monotonic() + self._again_s
 
     def taken(self) -> None:
-        """The broker took a row."""
-        self._taken = True
+        """The broker took a row. The first ever: it may just have been put right for the others as well."""
+        if not self._taken:
+            self._taken, self._again_at = True, time.monotonic()
 
     @property
     def nothing_goes(self) -> bool:
@@ -52,7 +53,7 @@ class Barred:
     @property
     def due(self) -> bool:
         """Whether they are to be tried again now."""
-        return self._again_at is not None and time.monotonic() >= self._again_at
+        return bool(self._counters.barred) and self._again_at is not None and time.monotonic() >= self._again_at
 
     def lift(self) -> None:
         """Try all of them again."""
