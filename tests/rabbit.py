@@ -80,6 +80,11 @@ class Rabbit:
         self._run(["sh", str(self._folder / "permissions.sh"), "subscriber", name, *streams])
         self.control("change_password", name, password)
 
+    def screen(self, name: str, password: str, *streams: str) -> None:
+        """One that only reads."""
+        self._run(["sh", str(self._folder / "permissions.sh"), "screen", name, *streams])
+        self.control("change_password", name, password)
+
     def control(self, *arguments: str) -> None:
         """``rabbitmqctl``."""
         self._run([str(HOME / "rabbitmqctl"), "--quiet", *arguments])

@@ -3,6 +3,8 @@
 A message does not say who sent it. But the answer goes under ``{root}/{site}/{table}/reply/{client}/``, which the
 broker lets that client alone read, so a request is answered by what that client was granted, whoever sent it. A
 request without such an address is not answered at all.
+
+The allowance is that of the client in the address, too: whoever may write requests can use up another's.
 """
 
 import json
@@ -25,6 +27,8 @@ USUAL = 500
 BURST = 5
 PER_S = 1.0
 """Each client may ask so many times at once, and then so often."""
+BUSY_EVERY_S = 1.0
+"""Who asks too often is told so once in so long. An answer to each would make the table talk as much as the sender."""
 
 _REST = re.compile(r"[A-Za-z0-9_/-]{1,64}")
 _NUMBER = re.compile(r"[0-9]{1,16}")
@@ -82,6 +86,14 @@ class Refusal:
         return self.address.answer(self.content)
 
 
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A request that gets no answer, and why. ``client`` is ``None`` where nobody who was granted anything is named."""
+
+    why: str
+    client: str | None = None
+
+
 def read_json(body: bytes) -> Any:
     """What somebody else wrote; ``None`` where that is no JSON, or deeper than anybody means."""
     try:
@@ -97,22 +109,29 @@ class Desk:
     topics: Topics
     grants: Grants
     _tokens: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _busy: dict[str, float] = field(default_factory=dict)
 
-    def read(self, asked: Asked, now: float) -> ReplayWanted | RebirthWanted | Refusal | None:
-        """The request, or the refusal of it; ``None`` where there is nobody to answer."""
+    def read(self, asked: Asked, now: float) -> ReplayWanted | RebirthWanted | Refusal | Unanswered:
+        """The request, or the refusal of it, or why not even that is said."""
         if len(asked.body) > LONGEST:
-            return None
+            return Unanswered(f"longer than {LONGEST} bytes")
         body = read_json(asked.body)
-        if body is None:
-            return None
-        address = self._address(asked, body) if isinstance(body, dict) else None
+        if not isinstance(body, dict):
+            return Unanswered("no JSON object")
+        address = self._address(asked, body)
         if address is None:
-            return None
-        if address.client not in self.grants:
+            return Unanswered("no address to answer to")
+        client = address.client
+        if client not in self.grants:
             # All strangers together have one allowance: they must not make us talk.
-            return Refusal(address, {"error": "denied"}) if self._allowed("", now) is None else None
-        wait = self._allowed(address.client, now)
+            if self._allowed("", now) is not None:
+                return Unanswered("strangers ask too often")
+            return Refusal(address, {"error": "denied"})
+        wait = self._allowed(client, now)
         if wait is not None:
+            if now - self._busy.get(client, now - BUSY_EVERY_S) < BUSY_EVERY_S:
+                return Unanswered("asks too often, was told so", client)
+            self._busy[client] = now
             return Refusal(address, {"error": "busy", "retry_ms": wait})
         if asked.topic == self.topics.command("rebirth"):
             return RebirthWanted(address)

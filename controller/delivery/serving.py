@@ -14,7 +14,8 @@ from controller.delivery import replay
 from controller.delivery.counters import Counters
 from controller.delivery.flight import Flight
 from controller.delivery.publisher import Asked, Message
-from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted, read_json
+from controller.delivery.refusals import Refusals
+from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted, Unanswered, read_json
 from controller.ledger.errors import LedgerError
 
 MOST_WAITING = 16
@@ -34,6 +35,8 @@ class Serving:
         self._description = description
         self._counters = counters
         self._desk = Desk(topics, grants)
+        self._grants = grants
+        self._refusals = Refusals()
         self._asked: queue.Queue[Asked] = queue.Queue(MOST_WAITING)
         self._listens = bool(grants)
         self._shown: tuple[int, bytes] | None = None
@@ -97,16 +100,15 @@ class Serving:
                 self._other_state(asked, flight.session, ledger)
             else:
                 yield from self._answer(asked, flight, ledger)
+        self._refusals.tell()
 
     def _answer(self, asked: Asked, flight: Flight, ledger: str) -> Iterator[Message]:
         wanted = self._desk.read(asked, time.monotonic())
         match wanted:
-            case None:
-                self._counters.requests_refused += 1
-                _log.warning("a request without an address to answer to", topic=asked.topic)
+            case Unanswered(why=why, client=client):
+                self._refuse(why, client)
             case Refusal():
-                self._counters.requests_refused += 1
-                _log.warning("request refused", client=wanted.address.client, error=wanted.content["error"])
+                self._refuse(wanted.content["error"], wanted.address.client)
                 yield wanted.message
             case RebirthWanted(address=address):
                 state = state_body("ready", flight.session, ledger)
@@ -117,7 +119,7 @@ class Serving:
                     yield address.event(self._shown[1])
                 yield address.answer({"done": True})
             case ReplayWanted(address=address) if flight.replay is not None:
-                self._counters.requests_refused += 1
+                self._refuse("another replay runs", address.client)
                 yield address.answer({"error": "busy", "retry_ms": BUSY_MS})
             case ReplayWanted(address=address):
                 yield from self._begin(wanted, flight)
@@ -130,12 +132,17 @@ class Serving:
             yield wanted.address.answer({"error": "busy", "retry_ms": BUSY_MS})
             return
         if isinstance(begun, Refusal):
-            self._counters.requests_refused += 1
+            self._refuse(begun.content["error"], wanted.address.client)
             yield begun.message
         else:
             self._counters.replays += 1
             _log.info("replay", client=wanted.address.client, stream=wanted.stream, first=wanted.first)
             flight.replay = begun
+
+    def _refuse(self, why: str, client: str | None) -> None:
+        """Count it, and let the log have it. A stranger's name is not kept: there may be any number of them."""
+        self._counters.requests_refused += 1
+        self._refusals.add(why, client if client in self._grants else None)
 
     def _other_state(self, asked: Asked, session: int, ledger: str) -> None:
         """Somebody's words on our own topic: ours, those of a past ledger of ours, or a stranger's.

@@ -1,6 +1,7 @@
 """Brokers as a house runs them: certificates on both sides and rights for each; and RabbitMQ, which hangs up."""
 
 import json
+import queue
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paho.mqtt.client import Client, MQTTv5
+from paho.mqtt.client import Client, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.reasoncodes import ReasonCode
 
@@ -247,3 +248,28 @@ def test_where_rabbitmq_takes_nothing_of_ours_nothing_is_withheld(rabbit: Rabbit
             assert r.pump.counters.withheld <= 1
     finally:
         rabbit.control("set_topic_permissions", "zg1-t07", "amq.topic", own, read)
+
+
+@with_rabbit
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("name", ["accounting", "pit-board"])
+def test_a_screen_at_rabbitmq_may_read_but_not_ask(rabbit: Rabbit, name: str) -> None:
+    rabbit.screen("pit-board", "office-password", "play")
+    heard: queue.SimpleQueue[str] = queue.SimpleQueue()
+    topic = "felt-test/v1/zg1/t07"
+    client = Client(CallbackAPIVersion.VERSION2, client_id=name, protocol=MQTTv311, reconnect_on_failure=False)
+    client.username_pw_set(name, "office-password")
+    client.on_connect = lambda c, *_: c.subscribe(f"{topic}/play/#", 1)
+    client.on_subscribe = lambda *_: heard.put("subscribed")
+    client.on_publish = lambda *_: heard.put("published")
+    client.on_disconnect = lambda *_: heard.put("hung up")
+    client.connect("127.0.0.1", rabbit.port)
+    client.loop_start()
+    try:
+        assert heard.get(timeout=20) == "subscribed"
+        client.publish(f"{topic}/cmd/replay", b"{}", qos=1)
+        assert heard.get(timeout=20) == ("published" if name == "accounting" else "hung up")
+    finally:
+        client.disconnect()
+        client.loop_stop()

@@ -4,6 +4,7 @@ import json
 import queue
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -17,6 +18,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from controller.delivery.flight import PumpSettings
+from controller.delivery.requests import BURST
 from controller.ledger.outbox import Outbox
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Rig, make_rig, unsent
@@ -79,6 +81,14 @@ class Customer:
             content |= {"reply_to": self.home + "a", "correlation_id": "c1"}
         topic = TOPICS.command(command)
         self._client.publish(topic, json.dumps(content).encode(), qos=1, properties=properties)
+
+    def next_said(self) -> dict[str, Any] | None:
+        """The next message, whatever it belongs to; ``None`` where none comes for a while."""
+        try:
+            said: dict[str, Any] = json.loads(self._answers.get(timeout=1.5)[0])
+        except queue.Empty:
+            return None
+        return said
 
     def answer(self) -> tuple[list[bytes], Mapping[str, Any]]:
         """The events of one answer, and its end."""
@@ -266,6 +276,23 @@ def test_noise_on_the_command_topics_harms_nobody(broker: MosquittoBroker, rig: 
         assert r.kinds() == []
         _, end = pit.told(stream="cash")
         assert end["done"] or end["error"] == "busy"
+
+
+def test_a_flood_in_the_name_of_another_does_not_make_the_table_talk(broker: MosquittoBroker, rig: MakeRig) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "pit") as pit, Customer(broker.port, "spy") as spy:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        flood, began = 3000, time.monotonic()
+        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+        for number in range(flood):
+            properties.ResponseTopic = f"{pit.home}{number}"
+            spy._client.publish(TOPICS.command("rebirth"), b"{}", qos=1, properties=properties)
+        wait_until(lambda: r.pump.counters.requests_refused >= flood - BURST - 30, 30, "all to be looked at")
+        seconds = time.monotonic() - began
+        answers = list(iter(pit.next_said, None))
+        busy = [said for said in answers if said.get("error") == "busy"]
+        assert 1 <= len(busy) <= seconds + 1
+        assert len([said for said in answers if "done" in said]) <= BURST + seconds + 1
 
 
 def test_another_under_our_name_is_seen(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
