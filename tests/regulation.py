@@ -165,15 +165,16 @@ ROWS = (
         12,
         "Software is authenticated at start and on demand; what is not approved does not run.",
         "9 NYCRR 5321.8; G2S brochure; GLI-24 (unconfirmed)",
-        "`software.sha256` names the approved program: another one, or a changed file, does not start. "
-        "`daemon.started` carries hash "
-        "and result; `feltd software` tells them on demand.",
+        "`software.sha256` names the approved program, by every file of it, code, schema, profiles and rules: "
+        "another one does not start. `daemon.started` carries hash and result; `feltd software` tells them on demand.",
         (
             "test_only_what_was_approved_is_verified_and_runs",
             "test_a_file_that_was_changed_after_its_installation_is_named",
+            "test_the_hash_covers_every_file_by_content_and_by_name",
+            "test_bytecode_that_was_laid_beside_an_approved_source_is_not_executed",
         ),
         "The check runs in the program it checks. Interpreter, libraries and operating system are not "
-        "covered; no GAT interface.",
+        "covered; bytecode is kept out by the unit alone; no GAT interface.",
     ),
     Row(
         13,

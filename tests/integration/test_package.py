@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from controller import software
+
 DATA = {
     "config": ("*.toml", "*.csv", "*.conf"),
     "controller/contract": ("*.json", "*.yaml"),
@@ -72,7 +74,9 @@ def copy_of_source(root: Path, target: Path) -> Path:
 
 
 @pytest.mark.ci
-def test_a_wheel_carries_every_data_file_and_no_test(root: Path, tmp_path: Path) -> None:
+def test_a_wheel_carries_every_data_file_and_no_test(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = copy_of_source(root, tmp_path / "source")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     done = subprocess.run([*command, "--wheel-dir", tmp_path, source], check=False, capture_output=True, text=True)
@@ -83,3 +87,13 @@ def test_a_wheel_carries_every_data_file_and_no_test(root: Path, tmp_path: Path)
         for pattern in patterns:
             assert {path.relative_to(source).as_posix() for path in (source / folder).rglob(pattern)} <= carried
     assert not [name for name in carried if name.startswith(("tests/", "benchmarks/"))]
+    installed = tmp_path / "installed"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
+    done = subprocess.run([*command, installed, wheel], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert list((installed / "controller").rglob("*.pyc")), "pip compiles what it installs"
+    told = []
+    for place in (source, installed):
+        monkeypatch.setattr(software, "__file__", str(place / "controller" / "software.py"))
+        told.append(software.software())
+    assert told[0] == told[1], "one program, from a wheel or from its source"

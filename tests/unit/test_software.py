@@ -1,6 +1,13 @@
 """Which program may run, and which keys belong to a rehearsal."""
 
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from functools import partial
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -16,6 +23,8 @@ from controller.ledger.keys import (
     load_signing_key,
     load_verify_key,
 )
+from tests.confined import directives
+from tests.conftest import ROOT
 from tests.running import write_config
 
 
@@ -48,6 +57,95 @@ def test_a_file_that_was_changed_after_its_installation_is_named(
     monkeypatch.setattr(software, "changed", lambda: ["other.py"])
     (fault,) = settings.check(_expecting(tmp_path, software.software()["sha256"]))
     assert fault.value == '"other.py"'
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what is installed: the hash is taken of it."""
+    for package in software.PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(software, "__file__", str(tmp_path / "controller" / "software.py"))
+    return tmp_path
+
+
+def _sha256() -> str:
+    return software.software()["sha256"]
+
+
+def test_the_hash_covers_every_file_by_content_and_by_name(program: Path) -> None:
+    approved = _sha256()
+    files = [path for package in software.PACKAGES for path in sorted((program / package).rglob("*")) if path.is_file()]
+    assert {".py", ".sql", ".toml", ".csv"} <= {path.suffix for path in files}
+    assert program / "config" / "rules" / "bindings.csv" in files
+    for path in (path for path in files if path.suffix != ".py" or path.name in {"__init__.py", "daemon.py"}):
+        content, other = path.read_bytes(), path.with_name(f"other-{path.name}")
+        path.write_bytes(content + b"\n")
+        assert _sha256() != approved, f"{path} was changed"
+        path.unlink()
+        assert _sha256() != approved, f"{path} is gone"
+        other.write_bytes(content)
+        assert _sha256() != approved, f"{path} has another name"
+        path.write_bytes(content)
+        assert _sha256() != approved, f"{other} was added"
+        other.unlink()
+    assert _sha256() == approved
+
+
+PLANTS: dict[str, Callable[[Path], object]] = {
+    "bytecode that takes the place of a module": lambda folder: (folder / "hour.pyc").write_bytes(b""),
+    "a library before a module": lambda folder: (folder / "hour.cpython-311-x86_64-linux-gnu.so").write_bytes(b""),
+    "a folder that is a link": lambda folder: (folder / "envelope").symlink_to("/tmp"),
+    "a file that is a link": lambda folder: (folder / "hour.py").symlink_to(folder / "envelope.py"),
+    "a link to nowhere": lambda folder: (folder / "hour.py").symlink_to("nowhere"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_what_python_would_load_beside_the_source_is_in_the_hash(
+    program: Path, plant: Callable[[Path], object]
+) -> None:
+    approved = _sha256()
+    plant(program / "controller" / "contract")
+    assert _sha256() != approved
+
+
+def test_what_python_keeps_beside_the_source_is_not_in_the_hash(program: Path) -> None:
+    approved = _sha256()
+    for folder in (program / "controller", program / "config" / "rules"):
+        (folder / "__pycache__").mkdir()
+        (folder / "__pycache__" / "cli.cpython-311.pyc").write_bytes(b"x")
+    assert _sha256() == approved
+
+
+def test_a_folder_that_cannot_be_listed_is_no_empty_one(program: Path) -> None:
+    shutil.rmtree(program / "drivers")
+    with pytest.raises(FileNotFoundError):
+        software.software()
+
+
+def _values(key: str) -> list[str]:
+    return [value for name, value in directives(ROOT / "systemd" / "feltd@.service") if name == key]
+
+
+@pytest.mark.parametrize("under_the_unit", [False, True], ids=["as it is", "under the unit"])
+def test_bytecode_that_was_laid_beside_an_approved_source_is_not_executed(tmp_path: Path, under_the_unit: bool) -> None:
+    source, other = tmp_path / "felt.py", tmp_path / "other.py"
+    source.write_text("print('approved')\n")
+    other.write_text("print('planted!')\n")
+    for path in (source, other):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    planted = py_compile.compile(str(other), cfile=cache_from_source(str(source)))
+    assert planted is not None
+    (line,) = _values("Environment")
+    name, _, value = line.partition("=")
+    kept = Path(value.replace("%t", str(tmp_path / "run")).replace("%i", "t07"))
+    assert kept.parent == tmp_path / "run" / _values("RuntimeDirectory")[0].replace("%i", "t07")
+    environ = {"PATH": os.environ["PATH"], **({name: str(kept)} if under_the_unit else {})}
+    for _ in ("a first start", "a restart"):
+        command = [sys.executable, "-c", "import felt"]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, check=True, capture_output=True, text=True)
+        assert done.stdout.strip() == ("approved" if under_the_unit else "planted!")
+    assert bool(list(kept.rglob("felt.*.pyc"))) is under_the_unit, "a restart need not compile again"
 
 
 @pytest.mark.parametrize("made_for_test", [True, False])
