@@ -287,7 +287,7 @@ class Pump:
         if len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way):
             outbox.mark_acked(flight.acked)
             flight.acked.clear()
-        if self._barred.due and not flight.rows_under_way and not flight.held:
+        if self._barred.due and not (flight.rows_under_way or flight.held or flight.acked):
             self._barred.lift()
             flight.begin_again()
         if time.monotonic() >= flight.moved_at + patience:
