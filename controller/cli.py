@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +122,10 @@ def _verify(args: argparse.Namespace) -> int:
         raise LocalError("--checkpoint", str(args.checkpoint), "is not countersigned by this key: ask for another")
     public = [load_verify_key(path) for path in args.public_key] or None
     report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
+    if args.archives:
+        from controller.ledger.archives import verified as archives_verified  # noqa: PLC0415
+
+        report = replace(report, faults=(*report.faults, *archives_verified(args.ledger, public)))
     replayed = verified(args)
     # A capture of which nothing could be compared does not speak against the ledger, but not for it either.
     ok = report.ok and (replayed is None or not replayed.faults)
@@ -241,6 +245,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--checkpoint", type=Path, metavar="FILE", help="heads that the back office has seen")
     verify.add_argument("--office-key", type=Path, metavar="FILE", help="who must have countersigned the checkpoint")
     verify.add_argument("--public-key", type=Path, action="append", default=[], metavar="FILE", help="a pinned key")
+    verify.add_argument("--archives", action="store_true", help="all rows of the archived files before it too")
     add_capture(verify)
     verify.add_argument("--json", action="store_true")
 

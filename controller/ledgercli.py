@@ -2,12 +2,17 @@
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controller.errors import LocalError
 
-OK = 0
+if TYPE_CHECKING:
+    from controller.ledger.linked import Before
+
+OK, UNSOUND = 0, 4
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +63,22 @@ def _search(args: argparse.Namespace) -> int:
     from controller.ledger.search import Wanted, search  # noqa: PLC0415
 
     wanted = Wanted(args.hand, args.seat, args.type, args.incident, args.since, args.until)
-    return _show(search(args.ledger, wanted, args.count), as_json=args.json)
+    doubts: list[Before] = []
+    _show(search(args.ledger, wanted, args.count, doubts.append), as_json=args.json)
+    return _doubted(args.ledger, doubts)
+
+
+def _doubted(ledger: Path, doubts: "Sequence[Before]") -> int:
+    """Say which archived files are not there, or not what they were; the newest one is never pruned."""
+    for one in doubts:
+        if one.missing:
+            remedy = (
+                "put a copy of it back" if one.after == ledger else "it was pruned, or is to be put back from a copy"
+            )
+            print(f"feltd: the archived file {one.path} is missing: {remedy}", file=sys.stderr)
+        for fault in one.faults:
+            print(f"feltd: {fault.what}", file=sys.stderr)
+    return UNSOUND if any(one.faults or one.after == ledger for one in doubts) else OK
 
 
 def _show(events: list[dict[str, Any]], *, as_json: bool) -> int:
@@ -74,11 +94,12 @@ def _recall(args: argparse.Namespace) -> int:
     from controller.ledger.search import last_hands, told  # noqa: PLC0415
 
     auditor = load_auditor_key(args.card_key) if args.card_key else None
-    for records in last_hands(args.ledger, args.count, auditor):
+    doubts: list[Before] = []
+    for records in last_hands(args.ledger, args.count, auditor, doubts.append):
         print(records[0].hand)
         for text in told(records):
             print(text)
-    return OK
+    return _doubted(args.ledger, doubts)
 
 
 def _compact(args: argparse.Namespace) -> int:
@@ -93,14 +114,20 @@ def _compact(args: argparse.Namespace) -> int:
 
 def _archives(args: argparse.Namespace) -> int:
     from controller.ledger.archives import listed  # noqa: PLC0415
+    from controller.ledger.linked import walk  # noqa: PLC0415
 
     found = listed(args.ledger)
+    named = {one.path: one for one in walk(args.ledger)}
+    doubts = [one for one in named.values() if one.missing or one.faults]
     if args.json:
-        print(json.dumps([one.to_json() for one in found], indent=2))
-    else:
-        for one in found:
-            print(f"{one.path.name}  {one.first[:19]} to {one.last[:19]}  {one.rows} rows")
-    return OK
+        fit = {path: not one.faults for path, one in named.items()}
+        print(json.dumps([one.to_json() | {"ends_fit": fit.get(one.path)} for one in found], indent=2))
+        return _doubted(args.ledger, doubts)
+    for one in found:
+        held = named.get(one.path)
+        ends = "no later file names it" if held is None else "its ends do not fit" if held.faults else "its ends fit"
+        print(f"{one.path.name}  {one.first[:19]} to {one.last[:19]}  {one.rows} rows  {ends}")
+    return _doubted(args.ledger, doubts)
 
 
 def _prune(args: argparse.Namespace) -> int:

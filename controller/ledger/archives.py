@@ -1,13 +1,18 @@
 """The archived files of a ledger: what there is, and deleting what need not be kept any longer."""
 
 import json
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from controller.ledger import database, files
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from controller.contract.following import Fault
+from controller.ledger import database, files, linked
 from controller.ledger.errors import LedgerDamaged
+from controller.ledger.verify import handed_over, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,26 @@ def listed(path: Path) -> list[Archived]:
         except files.NO_EVENT as error:
             raise LedgerDamaged(file, f"its first or last row is no event; {database.COPY}") from error
     return found
+
+
+def verified(path: Path, keys: Sequence[Ed25519PublicKey] | None) -> Iterator[Fault]:
+    """What is wrong with any row of the archived files, each fault with its file's name; a newest one that is missing.
+
+    A key that handed over to one of ``keys`` in a later file is as good as that. Raises ``LedgerError``.
+    """
+    known = None if keys is None else [*keys, *handed_over(path)]
+    for one in linked.walk(path):
+        if one.missing:
+            if one.after == path:  # an older one may have been pruned
+                what = f"removed: the archived file {one.path.name} is missing; put a copy of it back"
+                yield Fault(None, "?", 0, what)
+            return
+        try:
+            faults = verify(one.path, public_keys=known).faults
+            known = None if known is None else [*known, *handed_over(one.path)]
+        except LedgerDamaged as error:
+            faults = (Fault(None, "?", 0, f"not checked: {error.remedy}"),)
+        yield from (replace(fault, what=f"{one.path.name}: {fault.what}") for fault in faults)
 
 
 def prune(path: Path, before: str, *, really: bool) -> list[Path]:

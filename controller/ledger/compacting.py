@@ -65,7 +65,7 @@ def compact(path: Path) -> Compacted:
 def _whole(path: Path) -> bool:
     """Whether ``verify`` calls it so. Raises ``LedgerError`` for what is around the file."""
     try:
-        return verify(path).ok
+        return verify(path, archive=False).ok
     except LedgerDamaged:
         return False
 
@@ -123,7 +123,7 @@ def _copy(path: Path, old: sqlite3.Connection, coming: Path) -> None:
     coming.chmod(was.st_mode & 0o777)
     if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):  # by hand of another account than the daemon's
         os.chown(coming, was.st_uid, was.st_gid)
-    report = verify(coming)
+    report = verify(coming, archive=False)
     if not report.ok:
         raise LedgerDamaged(path, f"what it holds is not whole ({report.faults[0]}); {database.COPY}")
 

@@ -145,6 +145,9 @@ def unusable(path: Path, error: Exception) -> LedgerError:
     """The typed error for what the operating system or SQLite said."""
     if isinstance(error, UnicodeDecodeError):
         return LedgerDamaged(path, f"not a whole SQLite file (a text is no UTF-8); {RESTORE}")
+    if "not a database" in str(error):
+        remedy = "name a ledger that a daemon has written; where it was one, its beginning is destroyed"
+        return LedgerDamaged(path, f"no SQLite file, and so no ledger: {remedy}: {COPY}")
     if isinstance(error, sqlite3.DatabaseError) and not is_surroundings(error):
         return LedgerDamaged(path, f"not a whole SQLite file ({error}); {RESTORE}")
     return LedgerError(path, f"cannot be used ({error}); check the folder, its owner and the free space")

@@ -90,9 +90,12 @@ def archive_folder(path: Path) -> Path:
 def previous(path: Path, connection: sqlite3.Connection) -> Path | None:
     """The file before the one that is open, or ``None`` for the first. It may have been deleted."""
     name = database.meta(connection).get("previous_file")
-    if name is None:
-        return None
-    return (path.parent if path.parent.name.endswith(".archive") else archive_folder(path)) / name
+    return None if name is None else folder_before(path) / name
+
+
+def folder_before(path: Path) -> Path:
+    """Where the file before a ledger lies, or before an archived one."""
+    return path.parent if path.parent.name.endswith(".archive") else archive_folder(path)
 
 
 def archived(path: Path) -> list[Path]:

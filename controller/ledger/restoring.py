@@ -11,7 +11,7 @@ from typing import Any
 from controller.contract.following import Fault
 from controller.core.records import Record, Stream
 from controller.ledger import database, files, images
-from controller.ledger.errors import LedgerDamaged
+from controller.ledger.errors import LedgerDamaged, LedgerError
 
 SINCE = (
     "SELECT row, stream, sequence, body, key, secret FROM row "
@@ -123,6 +123,9 @@ def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str
     previous = files.previous(path, connection)
     if previous is None:
         return None
+    if not previous.exists():
+        why = f"no such file: {path.name} was begun after it, and since then no table was opened, so a start needs it"
+        raise LedgerError(previous, f"{why}; put it back from a copy, or move {path.name} away and begin a new ledger")
     with closing(database.connect_read_only(previous)) as older:
         return beginning(previous, older, device, form, lambda first: list(_records(previous, older, first)))
 

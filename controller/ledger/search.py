@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from controller.core.records import Record
-from controller.ledger import database, files
+from controller.ledger import database, linked
 from controller.ledger.errors import LedgerDamaged
 from controller.ledger.reading import read_records
 
@@ -52,20 +52,29 @@ def _seats(data: Any) -> Iterator[int]:
             yield from _seats(value)
 
 
-def search(path: Path, wanted: Wanted, limit: int) -> list[dict[str, Any]]:
+Doubt = Callable[[linked.Before], None]
+"""Takes an archived file that is missing, or is not the one that the file after it names."""
+
+
+def _none(_: linked.Before) -> None:
+    """Nobody wants to know."""
+
+
+def search(path: Path, wanted: Wanted, limit: int, doubt: Doubt = _none) -> list[dict[str, Any]]:
     """The last ``limit`` events that fit, oldest first, of this file and of the archived ones before it.
 
     Raises ``LedgerError``.
     """
     kept: deque[dict[str, Any]] = deque(maxlen=limit)
     kept.extend(event for event in _events(path, wanted) if wanted.fits(event))
-    older = _older(path)
-    if older is not None and len(kept) < limit:
-        return [*search(older, wanted, limit - len(kept)), *kept]
+    if len(kept) < limit and (older := _older(path, doubt)) is not None:
+        return [*search(older, wanted, limit - len(kept), doubt), *kept]
     return list(kept)
 
 
-def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) -> list[list[Record]]:
+def last_hands(
+    path: Path, count: int, auditor: X25519PrivateKey | None = None, doubt: Doubt = _none
+) -> list[list[Record]]:
     """The records of the last hands, oldest first, each in its original order, back into the archived files.
 
     With the auditor's key each record has its secret: closed cards and those that were burnt or mucked. Raises
@@ -80,20 +89,23 @@ def last_hands(path: Path, count: int, auditor: X25519PrivateKey | None = None) 
         except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
     hands = [list(read_records(path, auditor=auditor, hand=hand)) for (hand,) in reversed(found)]
-    older = _older(path)
-    if older is not None and len(hands) < count:
-        return [*last_hands(older, count - len(hands), auditor), *hands]
+    if len(hands) < count and (older := _older(path, doubt)) is not None:
+        return [*last_hands(older, count - len(hands), auditor, doubt), *hands]
     return hands
 
 
-def _older(path: Path) -> Path | None:
-    """The archived file before this one, where it is still there."""
+def _older(path: Path, doubt: Doubt) -> Path | None:
+    """The archived file before this one, where it is still there. What is wrong with it goes to ``doubt``."""
     with closing(database.connect_read_only(path)) as connection:
         try:
-            older = files.previous(path, connection)
+            older = linked.before(path, connection)
         except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
-    return older if older is not None and older.exists() else None
+    if older is None:
+        return None
+    if older.missing or older.faults:
+        doubt(older)
+    return None if older.missing else older.path
 
 
 def told(records: Sequence[Record]) -> Iterator[str]:

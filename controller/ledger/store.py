@@ -20,7 +20,7 @@ from controller.contract.sealed import bound_to
 from controller.contract.topics import STREAMS, Source
 from controller.core.records import Record
 from controller.errors import LocalError
-from controller.ledger import database, ends, files, images, locks, referring, restoring, tailcheck
+from controller.ledger import database, ends, files, images, locks, referring, restoring, structure, tailcheck
 from controller.ledger.ends import Tail
 from controller.ledger.errors import AppendFailed, LedgerError, NotWritable
 from controller.ledger.keys import Keys
@@ -104,7 +104,7 @@ class Ledger:
                 lock.hold_file()
                 connection = database.connect(path, durable=True)
                 undo.callback(connection.close)
-                database.migrate(connection, path)
+                structure.bring_up(connection, path)
                 files.describe(connection, path, source, test=test, new_id=new_id)
                 ledger = cls(path, connection, lock, keys, rhythm or SigningRhythm())
                 if not ledger.row:
@@ -121,7 +121,7 @@ class Ledger:
     ) -> None:
         """Put the file away if it is due, and begin the next one."""
         with closing(database.connect(path, durable=True)) as connection:
-            database.migrate(connection, path)
+            structure.bring_up(connection, path)
             due = files.is_due(connection, path, retention, wall_ns)
         if not due:
             return
@@ -262,9 +262,13 @@ class Ledger:
             raise database.unusable(self.path, error) from error
 
     def check_tail(self) -> tuple[Fault, ...]:
-        """Check what no signature covers yet, and the last signature of each stream: bounded whatever the size."""
+        """Check what no signature covers yet, the last signature of each stream, and what else the file has in it.
+
+        Bounded, whatever the size.
+        """
         heads: dict[str, Head] = {stream: self.head(stream) for stream in STREAMS}
         faults = tailcheck.check(self._connection, heads, self._signer.public if self._signer else None)
+        faults += structure.foreign(self._connection)
         return (*faults, *restoring.check_image(self._connection, images.key(self._device, self.id)))
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from controller.contract.following import Chain, Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
 from controller.errors import LocalError
-from controller.ledger import database, sealedcheck, standins, structure
+from controller.ledger import database, linked, sealedcheck, standins, structure
 from controller.ledger.errors import LedgerDamaged
 
 _AT_ONCE = 500
@@ -43,12 +44,14 @@ def verify(
     checkpoint: Checkpoint | None = None,
     public_keys: Iterable[Ed25519PublicKey] | None = None,
     go_on: Callable[[int], bool] = lambda _row: True,
+    archive: bool = True,
 ) -> Report:
     """Check every row of a ledger file, opened for reading only, up to what is its end when it gets there.
 
     Without ``public_keys`` the signatures are held against the chain and not against a key. ``go_on`` is asked before
-    each row (0: between rows) and may wait, or say ``False`` to end early. Raises ``LedgerError`` for a file that
-    cannot be read at all, or not now.
+    each row (0: between rows) and may wait, or say ``False`` to end early. With ``archive`` the ends of the
+    archived file before it, where it lies there, are held against what this one says of them: its rows are its own
+    check's. Raises ``LedgerError`` for a file that cannot be read at all, or not now.
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
@@ -61,6 +64,7 @@ def verify(
         except (KeyError, ValueError) as error:
             raise LedgerDamaged(path, f"does not say whose ledger it is ({error}); restore a copy") from error
         heads: dict[str, Head] | None = None
+        before: linked.Before | None = None
         after = -(2**63)  # a forged row may stand in front of the first
         while heads is None:
             try:
@@ -84,27 +88,23 @@ def verify(
             ends(follower, heads)
             follower.against_signing()
             try:
+                before = linked.before(path, connection) if archive else None
                 for fault in itertools.chain(
-                    guards(connection),
                     structure.schema(connection),
                     structure.check(connection, go_on),
                     standins.check(connection),
                     sealedcheck.check(connection, follower.source, keyring, go_on),
+                    before.faults if before else (),
                 ):
                     follower.fault(fault)
             except database.UNREADABLE as error:
                 database.of_the_file(path, error)
                 follower.fault(Fault(None, "?", 0, f"what lies sealed cannot be read ({error})"))
         follower.against_checkpoint()
-    return follower.report()
-
-
-def guards(connection: sqlite3.Connection) -> list[Fault]:
-    """The file's own guard against changes: without it somebody has had the file open to change it."""
-    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name = 'row_is_frozen'")
-    if found.fetchone() is not None:
-        return []
-    return [Fault(None, "?", 0, "changed: the trigger that forbids changes was removed from the file")]
+    report = follower.report()
+    if before is not None and before.missing:
+        return replace(report, notes=(*report.notes, f"{before.path.name}, the file before it, is not here to compare"))
+    return report
 
 
 def _batch(connection: sqlite3.Connection, after: int) -> tuple[list[Any], dict[str, Head] | None]:

@@ -68,3 +68,34 @@ def test_it_starts_again_once_its_indexes_were_built_anew(config: Path, tmp_path
         assert daemon.status["seats"], "it was rebuilt from its records"
         wait_until(lambda: daemon.tell("health")["health"]["ledger"]["checked"], 30, "the whole file checked")
         assert daemon.status["incidents"] == []
+
+
+def edit(ledger: Path, script: str) -> None:
+    with closing(sqlite3.connect(ledger)) as connection:
+        connection.executescript(script)
+
+
+def test_what_acts_on_its_rows_is_refused_until_the_file_is_made_anew(config: Path, tmp_path: Path) -> None:
+    ledger = tmp_path / "t07.ledger"
+    edit(ledger, "CREATE TRIGGER evil AFTER INSERT ON row BEGIN UPDATE row SET acked = 1 WHERE row = new.row; END")
+    command = [sys.executable, "-m", "controller.cli"]
+    run = [*command, "run", "-c", str(config)]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "trigger evil" in done.stderr) == (4, True), done.stderr
+    assert "feltd ledger compact" in done.stderr
+    compact = [*command, "ledger", "compact", str(ledger)]
+    assert subprocess.run(compact, cwd=ROOT, timeout=60, check=False).returncode == 0
+    with Running(config) as daemon:
+        assert daemon.status["seats"], "it was rebuilt from its records"
+        wait_until(lambda: daemon.tell("health")["health"]["ledger"]["checked"], 30, "the whole file checked")
+        assert daemon.status["incidents"] == []
+
+
+def test_what_only_lies_in_it_is_an_incident(config: Path, tmp_path: Path) -> None:
+    edit(tmp_path / "t07.ledger", "CREATE TABLE notes (text)")
+    with Running(config) as daemon:
+        wait_until(lambda: daemon.status["incidents"], 30, "an incident")
+        assert [(one["code"], one["kind"]) for one in daemon.status["incidents"]] == [("I-32", "ledger_fault")]
+        assert "not whole" in daemon.tell("health")["health"]["checks"]["ledger"]
+        wait_until(lambda: daemon.tell("health")["health"]["ledger"]["checked"], 30, "the whole file checked")
+        assert len(daemon.status["incidents"]) == 1, "the check behind it tells the same"

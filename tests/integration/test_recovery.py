@@ -154,6 +154,7 @@ def test_a_full_ledger_is_told_and_bars_new_hands_only(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "t07.ledger", isolation_level=None)) as filler:
         filler.execute("CREATE TABLE filler (x)")
         filler.execute("INSERT INTO filler VALUES (zeroblob(17000000))")
+        filler.execute("DROP TABLE filler")  # its pages stay
         filler.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     more(config, "[ledger]\nlimit_mb = 16\narchive_mb = 16\n")
     with Running(config) as daemon:
@@ -165,7 +166,6 @@ def test_a_full_ledger_is_told_and_bars_new_hands_only(tmp_path: Path) -> None:
         assert daemon.do("seat", seat=6, stack=20_000), "records are never refused"
         assert "% full" in health(daemon)["checks"]["ledger"]
     with closing(sqlite3.connect(tmp_path / "t07.ledger", isolation_level=None)) as filler:
-        filler.execute("DROP TABLE filler")
         filler.execute("VACUUM")
         filler.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with Running(config) as daemon:
@@ -230,6 +230,7 @@ def test_a_large_ledger_is_archived_at_a_start_and_the_table_goes_on(tmp_path: P
     with closing(sqlite3.connect(tmp_path / "t07.ledger", isolation_level=None)) as filler:
         filler.execute("CREATE TABLE filler (x)")
         filler.execute("INSERT INTO filler VALUES (zeroblob(1500000))")
+        filler.execute("DROP TABLE filler")  # its pages stay
         (left,) = filler.execute("SELECT count(*) FROM row WHERE acked = 0").fetchone()
         filler.execute("UPDATE row SET acked = 1")
         filler.execute("PRAGMA wal_checkpoint(TRUNCATE)")
