@@ -138,8 +138,9 @@ def test_bytecode_that_was_laid_beside_an_approved_source_is_not_executed(tmp_pa
     assert planted is not None
     (line,) = _values("Environment")
     name, _, value = line.partition("=")
-    kept = Path(value.replace("%t", str(tmp_path / "run")).replace("%i", "t07"))
-    assert kept.parent == tmp_path / "run" / _values("RuntimeDirectory")[0].replace("%i", "t07")
+    kept = Path(value.replace("%C", str(tmp_path / "cache")).replace("%i", "t07"))
+    assert kept.parent == tmp_path / "cache" / _values("CacheDirectory")[0].replace("%i", "t07")
+    assert _values("CacheDirectoryMode") == ["0700"]
     environ = {"PATH": os.environ["PATH"], **({name: str(kept)} if under_the_unit else {})}
     for _ in ("a first start", "a restart"):
         command = [sys.executable, "-c", "import felt"]
