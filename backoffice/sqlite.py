@@ -1,5 +1,6 @@
 """The store in one SQLite file: what ``feltoffice`` uses unless it is told otherwise."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ class SqliteStore(SqlStore):
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         try:
+            if create:
+                _make(path)
             self._connection = sqlite3.connect(path, isolation_level=None, timeout=10)
             if not create:
                 made = self._connection.execute("select name from sqlite_schema where name in ('event', 'pin')")
@@ -23,7 +26,7 @@ class SqliteStore(SqlStore):
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute("pragma synchronous = full")
             self._connection.executescript(TABLES.format(bool="integer", bytes="blob"))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{path}: cannot be used as a store ({error})") from error
 
     def put(self, events: Sequence[Event]) -> dict[tuple[str, str, str], bytes]:
@@ -56,3 +59,9 @@ class SqliteStore(SqlStore):
             return self._connection.execute(query, arguments)
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be used ({error})") from error
+
+
+def _make(path: Path) -> None:
+    """A new file is its owner's alone: stream ``guard`` is in it. What SQLite keeps beside it has the same mode."""
+    if str(path) != ":memory:":
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

@@ -1,5 +1,6 @@
 """What ``feltoffice`` says where there is nothing: no store, no table, no event, no broker, no such hand."""
 
+import os
 import shutil
 import socket
 import sqlite3
@@ -179,6 +180,28 @@ def test_a_lost_key_is_replaced_on_purpose(store: Path, desk: Desk) -> None:
     assert cli.main([*enrol, "--also"]) == cli.OK
     with closing(open_store(str(store))) as kept:
         assert len(kept.pins(TABLE)) == 2
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o000])
+def test_a_store_is_its_owners_alone_and_one_that_is_there_stays_as_it_is(
+    tmp_path: Path, desk: Desk, mask: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        path = tmp_path / "office.db"
+        enrol = ["enrol", str(path), NAME, "--key", str(desk.folder / "signing.pub"), "--test"]
+        assert cli.main(enrol) == cli.OK
+        with desk.open() as ledger:
+            play(ledger)
+        with closing(open_store(str(path))) as kept:
+            Reader(kept).take(bodies(desk.path))
+            modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.glob("office.db*")}
+        assert modes == {"office.db": 0o600, "office.db-wal": 0o600, "office.db-shm": 0o600}
+        path.chmod(0o640)
+        assert cli.main(enrol) == cli.OK
+        assert path.stat().st_mode & 0o777 == 0o640, "a house that lets a group read it has said so"
+    finally:
+        os.umask(before)
 
 
 def test_the_offices_own_key_gets_a_folder_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
