@@ -16,6 +16,8 @@ from backoffice.store import Store
 from controller.contract.topics import Topics
 
 MOST = 500
+LONGEST_NAME = 64
+"""Characters of the name of a ledger; a table answers no request that is longer than it reads."""
 ANSWER_S = 5.0
 """How long an answer, or the next part of it, may take."""
 LONGEST_S = 60.0
@@ -24,6 +26,11 @@ LOOK_S = 60.0
 ERRORS = ("busy", "denied", "pruned", "too_many", "unknown_ledger")
 """What a table answers instead of events."""
 BUSY_MS = 1000
+NO_OPS = (
+    "without stream ops no event names the ledger before: asked for was what is stored and what the table goes on in; "
+    "whether there are other ledgers, before or between, is not known"
+)
+NOT_NAMED = "did not say which ledger it goes on in (topics state and description): a new one may be missing"
 
 
 @dataclass(slots=True)
@@ -40,6 +47,10 @@ class _Table:
     failures: int = 0
     denied: set[str] = field(default_factory=set)
     look_at: float = 0.0
+    named: dict[str, str] = field(default_factory=dict)
+    """The ledger that the table goes on in, as each of its retained topics names it."""
+    ends: list[str] = field(default_factory=list)
+    """Stored ledgers of whose end no later one tells: only the table knows it."""
 
 
 def _told(body: bytes, *, test: bool) -> dict[str, Any] | None:
@@ -76,8 +87,9 @@ class Asking:
     def connected(self, now: float) -> None:
         """A connection begins: what was under way is to be asked again, but for the looks at what came last."""
         for table in self._tables.values():
-            open_ = [] if table.asked is None else [table.asked]
-            table.todo = [one for one in (*open_, *table.todo) if one[3] is not None]
+            under_way = [*([] if table.asked is None else [table.asked]), *table.todo]
+            table.todo = [one for one in under_way if one[3] is not None]
+            table.ends += [ledger for _, ledger, _, high in under_way if high is None and ledger is not None]
             table.asked, table.not_before, table.look_at = None, 0.0, now
         if not self._looked_back:
             self._looked_back = True
@@ -85,12 +97,17 @@ class Asking:
 
     def _look_back(self) -> None:
         """What may be missing by the store alone: who ran before us has told nobody what it was still asking for."""
-        for name in self._tables:
+        for name, table in self._tables.items():
+            told_of: set[str] = set()
             for ledger in self._store.ledgers(name):
+                table.ends.append(ledger)
                 self._reader.missing |= {(f"{name}/{stream}", ledger) for stream in self._streams}
                 first = next(self._store.events(name, ledger), None)
                 if first is not None and first.type == "ledger.began":
                     self._reader.linked(first)
+                    if previous := messages.previous_of(first.payload):
+                        told_of.add(previous.ledger)
+            table.ends = [ledger for ledger in table.ends if ledger not in told_of]
 
     def idle(self) -> bool:
         """Whether nothing is under way and nothing is known to be missing."""
@@ -99,12 +116,39 @@ class Asking:
         return not asked and not any(table.asked or table.todo or not table.look_at for table in tables)
 
     def heard(self, topic: str, body: bytes, now: float) -> bool:
-        """Take an answer that is no event. ``False`` for everything else."""
+        """Take an answer that is no event, and what names a table's ledger. ``False`` for everything else."""
         for table in self._tables.values():
+            if topic in (table.topics.state, table.topics.description):
+                self._named(table, topic, body, now)
+                return True
             if topic.startswith(table.topics.reply(self._client)):
                 table.until = now + ANSWER_S
                 return self._answer(table, body, now)
         return False
+
+    def _named(self, table: _Table, topic: str, body: bytes, now: float) -> None:
+        """A ledger that we know nothing of has to be asked for from its first event: none may come by itself."""
+        told = messages.read(body) or {}
+        ledger, test = told.get("ledger"), told.get("test", table.topics.test)
+        if not isinstance(ledger, str) or not 0 < len(ledger) <= LONGEST_NAME or not messages.text(ledger):
+            self._reader.counts.refuse("names no ledger of this table")
+        elif test is not table.topics.test:
+            self._reader.counts.refuse("description of a test table" if test else "description of a live table")
+        else:
+            if ledger not in table.named.values():
+                table.ends += table.named.values()
+                table.look_at = now
+            table.named[topic] = ledger
+
+    def notes(self) -> list[str]:
+        """What could not be found out of each table, for who reads that all is there."""
+        found: list[str] = []
+        for name, table in self._tables.items():
+            if "ops" not in self._streams or "ops" in table.denied:
+                found.append(f"{name}: {NO_OPS}")
+            if not table.named:
+                found.append(f"{name}: {NOT_NAMED}")
+        return found
 
     def shown(self, topic: str, body: bytes) -> bool:
         """Take a table's snapshot, and ask for what it tells of that we have not. ``False`` for everything else."""
@@ -157,11 +201,18 @@ class Asking:
                 table.todo.append((stream, ledger, low, high))
         if not table.todo and now >= table.look_at:
             table.look_at = now + LOOK_S
-            newest = next(reversed(self._store.ledgers(name)), None)
+            table.todo += self._look(name, table)
+
+    def _look(self, name: str, table: _Table) -> Iterator[tuple[str, str | None, int, int | None]]:
+        """What may have come after the last event, in each ledger of whose end only the table knows."""
+        newest = self._store.ledgers(name)[-1:]
+        known = dict.fromkeys([*table.ends, *newest, *table.named.values()])
+        table.ends = []
+        for ledger in known or (None,):
             for stream in self._streams:
                 if self._may(name, table, stream):
-                    known = 0 if newest is None else self._store.highest(f"{name}/{stream}", newest)
-                    table.todo.append((stream, newest, known + 1, None))
+                    have = 0 if ledger is None else self._store.highest(f"{name}/{stream}", ledger)
+                    yield stream, ledger, have + 1, None
 
     def _request(self, table: _Table, now: float) -> tuple[str, bytes, str]:
         stream, ledger, low, high = table.asked = table.todo.pop(0)
@@ -205,7 +256,7 @@ class Asking:
     def _refused(
         self, table: _Table, asked: tuple[str, str | None, int, int | None], said: Mapping[str, Any], now: float
     ) -> None:
-        stream, _, _, high = asked
+        stream, ledger, _, high = asked
         error = str(said["error"])
         table.asked = None
         if error == "busy":
@@ -217,8 +268,11 @@ class Asking:
             table.denied.add(stream)
             table.todo = [one for one in table.todo if one[0] != stream]
         elif error == "unknown_ledger" and high is None:
-            # Our newest ledger is gone from the device: whatever it has now is of a new one.
-            table.todo.insert(0, (stream, None, 1, None))
+            # Not on the device, or not any more: what it has now is of the one that it names, or does not name.
+            table.named = {topic: named for topic, named in table.named.items() if named != ledger}
+            afresh = (stream, None, 1, None)
+            if not table.named and afresh not in table.todo:
+                table.todo.append(afresh)
 
     def _again(self, table: _Table, now: float, why: str) -> None:
         self.errors[why] = self.errors.get(why, 0) + 1

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from backoffice.errors import Forged, OfficeError, UsageError
 from backoffice.opening import open_store
 from backoffice.store import Pin, Refused, Store
-from backoffice.verifying import enrolled, follows, heads, source_of, table_name, verify_table
+from backoffice.verifying import enrolled, follows, heads, source_of, table_name, unlinked, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.errors import ContractError
 from controller.contract.following import Report
@@ -27,13 +27,16 @@ OK, USAGE, UNSOUND, NOTHING, FORGED = 0, 2, 4, 5, 6
 EXIT_CODES = """\
 exit codes:
   0  done
-  2  wrong usage, nothing enrolled, or a store or broker that cannot be used
+  2  wrong usage, nothing enrolled, or a store or broker that cannot be used;
+     --until-quiet: no good connection to the broker for 60 s
   4  verify, checkpoint, unseal: what is stored is not what was written; sums: it does not add up
   5  verify, sums: nothing is stored of a table; unseal: nothing is sealed; now: a table retains nothing
   6  follow: an event came again with other bytes; it is set aside, and verify names it
 """
 QUIET_S = 2.0
 """``--until-quiet``: nothing is missing and nothing came for so long."""
+AWAY_S = 60.0
+"""``--until-quiet``: so long we wait for a broker that has gone."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,16 +92,16 @@ def _listen(args: argparse.Namespace, store: Store, *, forever: bool) -> int:
     from backoffice.following import Listener  # noqa: PLC0415
 
     _tables(args, store)
-    listener = Listener(store, _connection(args), args.streams or STREAMS)
+    listener = Listener(store, _connection(args), args.streams or STREAMS, away_s=None if forever else AWAY_S)
     told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda got, _frame: told.append(got))
     listener.run(_until(listener, told, forever=forever, seconds=args.seconds))
     counts, asking = listener.reader.counts, listener.asking
-    said = {"stored": counts.stored, "repeated": counts.repeated, "replaced": counts.replaced}
-    told_of = json.dumps(said | {"refused": counts.reasons, "requests": asking.replays, "errors": asking.errors})
+    said: dict[str, Any] = {"stored": counts.stored, "repeated": counts.repeated, "replaced": counts.replaced}
+    said |= {"refused": counts.reasons, "requests": asking.replays, "errors": asking.errors, "notes": asking.notes()}
     # `verify --json` is one document: what was heard before it is told beside it.
-    print(told_of, file=sys.stderr if getattr(args, "json", False) else sys.stdout)
+    print(json.dumps(said), file=sys.stderr if getattr(args, "json", False) else sys.stdout)
     if listener.reader.forged:
         raise Forged("; ".join(listener.reader.forged.values()))
     return OK
@@ -122,15 +125,17 @@ def _until(listener: Any, told: list[int], *, forever: bool, seconds: float | No
     """When to stop: a signal, the end of the time, or quiet."""
     began = changed = time.monotonic()
     last = -1
+    quiet = False
 
     def stop() -> bool:
-        nonlocal changed, last
+        nonlocal changed, last, quiet
         now = time.monotonic()
         counts = listener.reader.counts
         seen = counts.stored + counts.repeated + counts.refused + counts.replaced + listener.asking.replays
-        if seen != last or not listener.asking.idle():
+        # Who hears nothing because nobody is there has not found it quiet.
+        if seen != last or not listener.up or not listener.asking.idle():
             changed, last = now, seen
-        quiet = not forever and now - changed > QUIET_S
+        quiet = quiet or (not forever and now - changed > QUIET_S)
         return bool(told) or quiet or (seconds is not None and now - began > seconds)
 
     return stop
@@ -165,7 +170,12 @@ def _verify(args: argparse.Namespace) -> int:
     for one in (one for some in aside.values() for one in some):
         print(f"set aside: {one.source} {one.ledger} {one.sequence}: {one.reason}; sha256 {one.sha256}")
     _tell_nothing(without)
-    print({OK: "whole", NOTHING: "nothing to prove"}.get(code, "not whole"))
+    words = [{OK: "whole", NOTHING: "nothing to prove"}.get(code, "not whole")]
+    if any(map(unlinked, reports.values())):
+        words.append("other ledgers may be missing, see the notes")
+    if refused := sum(map(len, aside.values())):
+        words.append(f"{refused} set aside: stop and look")
+    print("; ".join(words))
     return code
 
 

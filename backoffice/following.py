@@ -6,6 +6,7 @@ and a full queue holds the broker back.
 
 import queue
 import ssl
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -57,8 +58,22 @@ class Connection:
 class Listener:
     """Keeps a store in step with tables. Used by one thread: ``run`` until told to stop."""
 
-    def __init__(self, store: Store, connection: Connection, streams: Sequence[str], *, screen: bool = False) -> None:
-        """``screen``: only look at what tables retain; nothing is stored, and the broker keeps nothing for us."""
+    def __init__(
+        self,
+        store: Store,
+        connection: Connection,
+        streams: Sequence[str],
+        *,
+        screen: bool = False,
+        away_s: float | None = None,
+    ) -> None:
+        """``screen``: only look at what tables retain; nothing is stored, and the broker keeps nothing for us.
+
+        ``away_s``: the longest time without a good connection; ``None`` for who waits for ever.
+        """
+        self._away_s = away_s
+        self.up = False
+        """Whether there is a connection now."""
         self._store = store
         self._settings = connection
         self._streams = tuple(streams)
@@ -79,9 +94,10 @@ class Listener:
         """Listen until ``until`` says so, connecting again as often as need be.
 
         Raises ``BrokerError`` where no connection came about, after a few attempts or at the end of the time;
-        ``StoreError`` at once.
+        ``BrokerError`` too where a broker that once let us in was away for ``away_s``; ``StoreError`` at once.
         """
         trouble: BrokerError | None = None
+        away: float | None = None
         pause = SOON_S
         while not until():
             attempt = time.monotonic()
@@ -90,10 +106,16 @@ class Listener:
             except BrokerError as error:
                 if not self._connected and pause >= 4:
                     raise
-                trouble = error
-                if time.monotonic() - self._settings.stable_s > self._welcome_at >= attempt:
-                    pause = SOON_S
-                rest(pause, until)
+                trouble, now = error, time.monotonic()
+                if now - self._settings.stable_s > self._welcome_at >= attempt:
+                    pause, away = SOON_S, None
+                if away is None:
+                    away = now
+                    sys.stderr.write(f"feltoffice: the broker is away, trying again: {error}\n")
+                left = pause if self._away_s is None else away + self._away_s - now
+                if left <= 0 and self._connected:
+                    raise BrokerError(f"no good connection to the broker for {self._away_s:g} s: {error}") from error
+                rest(max(0.0, min(pause, left)), until)
                 pause = min(LATEST_S, pause * 2)
             self._close()
         if trouble is not None and not self._connected:
@@ -103,6 +125,7 @@ class Listener:
         client = self._open()
         self._connected = True
         self._welcome_at = time.monotonic()
+        self.up = True
         try:
             self.asking.connected(time.monotonic())
             while not until():
@@ -113,6 +136,7 @@ class Listener:
                     raise BrokerError(f"the broker has gone: {self._news.get()}")
             self._drain(client)
         finally:
+            self.up = False
             self._close()
 
     def _drain(self, client: Client) -> None:
@@ -205,7 +229,9 @@ class Listener:
     def _filters(self) -> list[str]:
         if self._screen:
             return [topics.snapshot for topics in self._topics.values()]
-        found = [topics.reply(self._settings.client) + "#" for topics in self._topics.values()]
+        # What names the ledger first: it says what to ask for.
+        found = [topic for topics in self._topics.values() for topic in (topics.state, topics.description)]
+        found += [topics.reply(self._settings.client) + "#" for topics in self._topics.values()]
         if "play" in self._streams:
             found += [topics.snapshot for topics in self._topics.values()]
         return found + [f"{topics.base}/{stream}/#" for topics in self._topics.values() for stream in self._streams]

@@ -1,6 +1,7 @@
 """Proves what is stored: every chain, every signature, from one ledger of a table to the next."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -11,6 +12,9 @@ from controller.contract.checkpoint import Checkpoint
 from controller.contract.following import Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import Source
+
+NOT_LINKED = "its ledger.began (stream ops) is not stored: whether another ledger came before it is not known"
+NOT_STORED = "the ledger before it is not stored"
 
 
 def source_of(table: str) -> Source:
@@ -75,14 +79,18 @@ def _verify(
     before: list[Report],
 ) -> Report:
     follower = Follower(source_of(table), ledger, test=pin.test, keys=keys, checkpoint=checkpoint)
+    notes = [NOT_LINKED]
     for event in store.events(table, ledger):
         one = stored(event)
         follower.follow(one)
-        if event.type == "ledger.began" and (linked := previous_of(event.payload)):
-            for fault in _linked(one, linked, before):
+        if event.type == "ledger.began":
+            linked = previous_of(event.payload)
+            notes = [] if linked is None or _kept(linked, before) else [f"{NOT_STORED}: {linked.ledger}"]
+            for fault in _linked(one, linked, before) if linked else ():
                 follower.fault(fault)
     follower.against_checkpoint()
-    return follower.report()
+    report = follower.report()
+    return replace(report, notes=(*report.notes, *notes))
 
 
 def stored(event: Event) -> Stored:
@@ -91,9 +99,18 @@ def stored(event: Event) -> Stored:
     return Stored(int(event.row), stream, int(event.sequence), event.payload, {"type": event.type})
 
 
+def unlinked(reports: Iterable[Report]) -> bool:
+    """Whether there is a ledger of which the one before is not stored, or not known."""
+    return any(note.startswith((NOT_LINKED, NOT_STORED)) for report in reports for note in report.notes)
+
+
+def _kept(linked: Previous, before: list[Report]) -> Report | None:
+    return next((report for report in before if report.ledger == linked.ledger), None)
+
+
 def _linked(one: Stored, linked: Previous, before: list[Report]) -> Iterable[Fault]:
     """Hold the ends of the ledger before, as this one names them, against what is stored of it."""
-    kept = next((report for report in before if report.ledger == linked.ledger), None)
+    kept = _kept(linked, before)
     if kept is None:
         return
     for stream, named in linked.heads.items():

@@ -4,6 +4,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 from paho.mqtt.publish import single
 
+from backoffice import cli
 from backoffice.asking import Asking
 from backoffice.following import Connection, Listener, rest
 from backoffice.opening import open_store
@@ -307,7 +309,7 @@ def test_after_a_forgery_other_streams_go_on_and_the_next_run_goes_on_with_all(
         assert stored(new / "office.db") == r.bodies(), "where the stored one was the false one, a new store has it all"
     shown = office("verify", store, "zg1/t07")
     assert "set aside: /felt/zg1/t07/play" in shown
-    assert "whole" in shown
+    assert shown.splitlines()[-1] == "whole; 1 set aside: stop and look"
     beside = json.loads(office("verify", store, "zg1/t07", "--json"))["refused"][TABLE]
     assert [(row["sequence"], row["reason"]) for row in beside] == [(said["sequence"], "came again with other bytes")]
 
@@ -366,8 +368,8 @@ def test_noise_and_strangers_are_counted_and_not_kept(tmp_path: Path, desk: Desk
         assert reader.counts.reasons == {"no event": 5, "table is not enrolled": 1}
 
 
-def archived(desk: Desk) -> list[Path]:
-    """The ledger closed, archived and begun anew; the files, oldest first."""
+def archived(desk: Desk, *, goes_on: bool = True) -> list[Path]:
+    """The ledger closed, archived and begun anew, with or without play; the files, oldest first."""
     with desk.open() as ledger:
         ledger.append([record("table.closed", hands=2)], WALL)
     with closing(sqlite3.connect(desk.path, isolation_level=None)) as connection:
@@ -375,7 +377,8 @@ def archived(desk: Desk) -> list[Path]:
     with Ledger.open(
         desk.path, source=SOURCE, test=True, keys=desk.keys(), retention=Retention(archive_mb=0), wall_ns=WALL
     ) as ledger:
-        play(ledger)
+        if goes_on:
+            play(ledger)
     (old,) = (desk.path.parent / "t07.ledger.archive").glob("*.ledger")
     return [old, desk.path]
 
@@ -411,6 +414,166 @@ def test_the_end_of_an_archived_ledger_is_asked_for(
         wait_until(lambda: unsent(r) == 0)
         follow(store, broker.port)
     assert "whole" in office("verify", store)
+
+
+def granted(client: str, *files: Path) -> set[bytes]:
+    """What a client may have of some ledgers."""
+    every = [body for file in files for body in bodies(file)]
+    return {body for body in every if json.loads(body)["source"].rpartition("/")[2] in GRANTS[client]}
+
+
+@pytest.mark.parametrize(
+    ("client", "goes_on"), [("office", True), ("office", False), ("accounting", True), ("accounting", False)]
+)
+@pytest.mark.ci
+def test_a_new_ledger_is_found_whatever_is_in_it_and_whoever_asks(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, client: str, goes_on: bool
+) -> None:
+    """What the table retains names it; no snapshot, no event of ``play`` and no ``ledger.began`` is needed."""
+    with rig(broker.port) as r:
+        play(r.ledger)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        desk, store = r.desk, enrol(tmp_path, r.desk)
+        us = "--client", client, "--streams", *sorted(GRANTS[client])
+        follow(store, broker.port, *us)
+        r.ledger.append([record("tray.counted", "cash", total=200)], WALL)
+    broker.stop()  # it keeps nothing: what comes while we are away does not come by itself
+    broker.start()
+    old, new = archived(desk, goes_on=goes_on)
+    with rig(broker.port) as r:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        follow(store, broker.port, *us)
+        assert set(stored(store)) == granted(client, old, new)
+    assert "whole" in office("verify", store)
+
+
+@pytest.mark.ci
+def test_who_has_one_stream_has_the_end_of_each_ledger_that_is_stored(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
+) -> None:
+    """Also where the newer one was heard before: no event of this stream tells where the old one ended."""
+    with rig(broker.port) as r:
+        play(r.ledger)
+        r.ledger.append([record("tray.counted", "cash", total=200)], WALL)
+    desk = Desk(tmp_path / "table")
+    store = enrol(tmp_path, desk)
+    old, new = archived(desk)
+    with open_store(str(store)) as kept:  # type: ignore[attr-defined]
+        reader = Reader(kept)
+        reader.take([body for body in bodies(old) if body in granted("accounting", old)][:1])
+        reader.take(list(granted("accounting", new)))
+    with rig(broker.port) as r:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        follow(store, broker.port, "--client", "accounting", "--streams", "cash")
+    assert set(stored(store)) == granted("accounting", old, new)
+
+
+@pytest.mark.parametrize("client", ["office", "accounting"])
+@pytest.mark.ci
+def test_a_new_office_has_every_ledger_or_says_which_it_cannot_know(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, client: str
+) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger)
+    desk = Desk(tmp_path / "table")
+    old, new = archived(desk)
+    with rig(broker.port) as r:
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, desk)
+        told = follow(store, broker.port, "--client", client)
+    said = office("verify", store)
+    if client == "office":
+        assert set(stored(store)) == granted(client, old, new)
+        assert told["notes"] == []
+        assert said.splitlines()[-1] == "whole"
+    else:
+        assert set(stored(store)) == granted(client, new)
+        assert "without stream ops no event names the ledger before" in told["notes"][0]
+        assert "whether another ledger came before it is not known" in said
+        assert said.splitlines()[-1] == "whole; other ledgers may be missing, see the notes"
+
+
+def test_a_ledger_that_is_named_and_not_stored_is_noted(tmp_path: Path, desk: Desk) -> None:
+    old, new = archived(desk)
+    with pinned(tmp_path, desk) as store:
+        Reader(store).take(bodies(new))
+    said = office("verify", tmp_path / "office.db")
+    assert f"the ledger before it is not stored: {json.loads(bodies(old)[0])['ledger']}" in said
+    assert said.splitlines()[-1] == "whole; other ledgers may be missing, see the notes"
+
+
+@pytest.mark.parametrize("client", ["office", "accounting"])
+def test_who_names_a_ledger_that_there_is_not_hides_none(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, client: str
+) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        for topic in (TOPICS.state, TOPICS.description):
+            body = json.dumps({"ledger": "no such", "state": "ready", "session": 1, "test": True})
+            single(topic, body, qos=1, hostname="127.0.0.1", port=broker.port, retain=True)
+        store = enrol(tmp_path, r.desk)
+        told = follow(store, broker.port, "--client", client)
+        assert told["errors"]["unknown_ledger"] >= 1
+        assert any("did not say which ledger" in note for note in told["notes"])
+        assert set(stored(store)) == granted(client, r.desk.path)
+
+
+# ---------------------------------------------------------------- a broker that goes away
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "returns"), [("what nobody answers", False), ("nothing any more", False), ("nothing any more", True)]
+)
+@pytest.mark.ci
+def test_until_quiet_ends_soon_after_the_broker_has_gone_and_does_not_call_that_quiet(
+    broker: MosquittoBroker,
+    rig: MakeRig,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    asked_for: str,
+    returns: bool,
+) -> None:
+    monkeypatch.setattr(cli, "AWAY_S", 30.0 if returns else 1.5)
+    monkeypatch.setattr(cli, "QUIET_S", 4.0)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # those of the tests stay
+    with rig(broker.port) as r:
+        play(r.ledger)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        store = enrol(tmp_path, r.desk)
+        if asked_for == "what nobody answers":
+            office("enrol", store, "zg1/t08", "--key", r.desk.folder / "signing.pub", "--test")
+        went: list[float] = []
+
+        def go() -> None:
+            wait_until(lambda: stored(store) == r.bodies(), 20, "all in the office")
+            broker.stop()
+            went.append(time.monotonic())
+            if returns:
+                r.play()
+                broker.start()
+
+        going = threading.Thread(target=go)
+        going.start()
+        code = cli.main(["follow", str(store), "--broker", broker.uri, "--until-quiet"])
+        took = time.monotonic() - went[0]
+        going.join(20)
+        said = capsys.readouterr().err
+        assert "the broker is away, trying again" in said
+        if returns:
+            assert code == cli.OK
+            assert stored(store) == r.bodies()
+        else:
+            assert code == cli.USAGE
+            assert "no good connection to the broker for 1.5 s" in said
+            assert took < 20
 
 
 # ---------------------------------------------------------------- checkpoints and sealed cards

@@ -130,6 +130,31 @@ def test_what_is_no_message_of_a_table_is_counted_and_the_next_one_is_taken(topi
         assert at.listener.reader.counts.stored == 1
 
 
+@pytest.mark.parametrize("topic", [TOPICS.state, TOPICS.description])
+@pytest.mark.parametrize(
+    "payload",
+    [
+        *NASTY[:11],
+        *(body({"ledger": name}) for name in (None, 3, "", "x" * 65, "\0", "\ud800", [LEDGER])),
+        *(body({"ledger": LEDGER, "test": test}) for test in (True, None, 0)),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_what_names_no_ledger_is_counted_and_nothing_is_asked_for_by_it(topic: str, payload: bytes) -> None:
+    with office() as at:
+        at.hear(topic, payload)
+        assert sum(at.refused.values()) == 1
+        assert "ledger" not in at.ask()
+        at.hear(topic, body({"ledger": LEDGER}))
+        at.hear(REPLY, body({"done": True, "next": None, "correlation_id": at.ask()["correlation_id"]}))
+        asked: list[str | None] = []
+        for _ in range(2 * len(STREAMS)):
+            said = at.ask()
+            asked.append(said.get("ledger"))
+            at.hear(REPLY, body({"done": True, "next": None, "correlation_id": said["correlation_id"]}))
+        assert asked.count(LEDGER) >= len(STREAMS)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
