@@ -507,6 +507,7 @@ def test_a_ledger_that_is_named_and_not_stored_is_noted(tmp_path: Path, desk: De
 
 
 @pytest.mark.parametrize("client", ["office", "accounting"])
+@pytest.mark.ci
 def test_who_names_a_ledger_that_there_is_not_hides_none(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, client: str
 ) -> None:
