@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--seat", type=int, metavar="N")
     search.add_argument("--type", metavar="TYPE", help="for example hand.closed, or hand for all of them")
     search.add_argument("--incident", metavar="ID", help="its id or its code")
-    search.add_argument("--since", metavar="TIME", help="UTC, for example 2026-11-30T20:14")
-    search.add_argument("--until", metavar="TIME")
+    search.add_argument("--since", metavar="TIME", help="UTC, or with its offset: 2026-11-30T20:14:05+01:00")
+    search.add_argument("--until", metavar="TIME", help="the same; a day or minute to its end: 2026-11-30")
     search.add_argument("-n", type=int, default=1000, dest="count", metavar="N", help="at most the last N")
     search.add_argument("--json", action="store_true")
 
@@ -60,9 +61,11 @@ def _tail(args: argparse.Namespace) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from controller.ledger.search import Wanted, search  # noqa: PLC0415
+    from controller.ledger.search import Wanted, moment, search  # noqa: PLC0415
 
-    wanted = Wanted(args.hand, args.seat, args.type, args.incident, args.since, args.until)
+    since = None if args.since is None else moment("--since", args.since)
+    until = None if args.until is None else moment("--until", args.until, end=True)
+    wanted = Wanted(args.hand, args.seat, args.type, args.incident, since, until)
     doubts: list[Before] = []
     _show(search(args.ledger, wanted, args.count, doubts.append), as_json=args.json)
     return _doubted(args.ledger, doubts)
@@ -133,8 +136,17 @@ def _archives(args: argparse.Namespace) -> int:
 def _prune(args: argparse.Namespace) -> int:
     from controller.ledger.archives import prune  # noqa: PLC0415
 
-    if len(args.before) != 10 or args.before.count("-") != 2:
-        raise LocalError("--before", args.before, "write a day as 2025-11-30")
+    _checked_day("--before", args.before)
     for path in prune(args.ledger, args.before, really=args.yes):
         print(f"{'deleted' if args.yes else 'would delete'} {path}")
     return OK
+
+
+def _checked_day(option: str, text: str) -> None:
+    """Raises ``LocalError`` for what is no day of the calendar: it is compared as text, and above zzzz all is older."""
+    try:
+        day: str | None = date.fromisoformat(text).isoformat()
+    except ValueError:
+        day = None
+    if day != text:
+        raise LocalError(option, text, "write a day as 2025-11-30")

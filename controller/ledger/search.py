@@ -1,24 +1,58 @@
 """Looks into a ledger file for people: the end, a search, the last hands. Works beside a daemon and without one."""
 
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from controller.core.records import Record
+from controller.errors import LocalError
 from controller.ledger import database, linked
 from controller.ledger.errors import LedgerDamaged
 from controller.ledger.reading import read_records
 
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?P<hour>[T ][0-9]{2}(?P<minute>:[0-9]{2}(?P<second>:[0-9]{2}(?P<fraction>\.[0-9]{1,6})?)?)?"
+    r"(?:Z|[+-][0-9]{2}:[0-9]{2})?)?"
+)
+"""A part of ISO 8601: as far as a day, an hour, a minute, a second or a fraction of it."""
+
+
+def moment(option: str, text: str, *, end: bool = False) -> str:
+    """A time as a person writes it, in the form that events carry: UTC with six decimals.
+
+    ISO 8601; without an offset it is UTC. A time names all that it covers (a day, a minute): its first microsecond, or
+    with ``end`` its last one. Raises ``LocalError`` that names ``option`` for what is no time.
+    """
+    remedy = "no such time: write UTC as 2026-11-30 or 2026-11-30T20:14:05, or an offset with it: ...T21:14:05+01:00"
+    shape = _TIME.fullmatch(text)
+    if shape is None:
+        raise LocalError(option, text, remedy)
+    if shape["fraction"]:
+        covers = timedelta(microseconds=10 ** (7 - len(shape["fraction"])))
+    else:
+        covers = timedelta(seconds=1 if shape["second"] else 60 if shape["minute"] else 3600)
+        covers = covers if shape["hour"] else timedelta(days=1)
+    try:
+        at = datetime.fromisoformat(text)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        at += covers - timedelta(microseconds=1) if end else timedelta()
+    except (ValueError, OverflowError):
+        raise LocalError(option, text, remedy) from None
+    return at.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a search is for; what is ``None`` does not matter. Times are texts as events carry them, or their begin."""
+    """What a search is for; what is ``None`` does not matter. Times are texts as ``moment`` makes them."""
 
     hand: str | None = None
     seat: int | None = None
@@ -36,7 +70,7 @@ class Wanted:
             and (self.type is None or event["type"] == self.type or event["type"].startswith(f"{self.type}."))
             and (self.incident is None or self.incident in (data.get("incident"), data.get("code")))
             and (self.since is None or event["time"] >= self.since)
-            and (self.until is None or event["time"][: len(self.until)] <= self.until)
+            and (self.until is None or event["time"] <= self.until)
         )
 
 

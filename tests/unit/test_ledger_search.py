@@ -1,16 +1,19 @@
 """Looking into a ledger: the end, a search by everything a dispute asks for, the last hands in their order."""
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 
 from controller.cli import main
+from controller.errors import LocalError
 from controller.ledger.files import Retention
 from controller.ledger.keys import load_auditor_key
 from controller.ledger.outbox import Outbox
-from controller.ledger.search import Wanted, last_hands, search, tail, told
+from controller.ledger.search import Wanted, last_hands, moment, search, tail, told
 from controller.ledger.store import Ledger
+from controller.ledgercli import _prune
 from tests.felt import Felt, setup
 from tests.ledgers import CARDS, SOURCE, WALL, Desk, hand_records, new_desk, play, record
 
@@ -39,8 +42,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         (Wanted(incident="t07-i1"), 2),
         (Wanted(seat=2), 1),
         (Wanted(seat=1, hand="t07-20261130-0001"), 7),
-        (Wanted(since="2026-11-30T20:15", type="incident"), 2),
-        (Wanted(until="2026-11-30T20:15", type="incident"), 1),
+        (Wanted(since=moment("", "2026-11-30T20:15"), type="incident"), 2),
+        (Wanted(until=moment("", "2026-11-30T20:15", end=True), type="incident"), 1),
         (Wanted(hand="none"), 0),
     ],
 )
@@ -119,3 +122,67 @@ def test_the_command_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> Non
     assert json.loads(capsys.readouterr().out) == []
     assert main(["ledger", "tail", str(Path("nowhere"))]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- times
+
+
+@pytest.mark.parametrize(
+    ("written", "first", "last"),
+    [
+        ("2026-11-30T20:14:07", "2026-11-30T20:14:07.000000Z", "2026-11-30T20:14:07.999999Z"),
+        ("2026-11-30 20:14:07", "2026-11-30T20:14:07.000000Z", "2026-11-30T20:14:07.999999Z"),
+        ("2026-11-30T20:14:07Z", "2026-11-30T20:14:07.000000Z", "2026-11-30T20:14:07.999999Z"),
+        ("2026-11-30T21:14:07+01:00", "2026-11-30T20:14:07.000000Z", "2026-11-30T20:14:07.999999Z"),
+        ("2026-12-01 01:44:07+05:30", "2026-11-30T20:14:07.000000Z", "2026-11-30T20:14:07.999999Z"),
+        ("2026-11-30T15:14:07-05:00", "2026-11-30T20:14:07.000000Z", "2026-11-30T20:14:07.999999Z"),
+        ("2026-11-30T20:14:07.123456Z", "2026-11-30T20:14:07.123456Z", "2026-11-30T20:14:07.123456Z"),
+        ("2026-11-30T20:14:07.12", "2026-11-30T20:14:07.120000Z", "2026-11-30T20:14:07.129999Z"),
+        ("2026-11-30T20:14", "2026-11-30T20:14:00.000000Z", "2026-11-30T20:14:59.999999Z"),
+        ("2026-11-30T20", "2026-11-30T20:00:00.000000Z", "2026-11-30T20:59:59.999999Z"),
+        ("2026-11-30", "2026-11-30T00:00:00.000000Z", "2026-11-30T23:59:59.999999Z"),
+        ("9999-12-31", "9999-12-31T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_a_time_is_the_same_however_it_is_written(written: str, first: str, last: str) -> None:
+    assert (moment("--since", written), moment("--until", written, end=True)) == (first, last)
+
+
+NO_TIMES = [
+    *("", " ", "yesterday", "now", "30.11.2026", "11/30/2026", "2026", "2026-11", "2026-02-30", "2026-13-01", "20:14"),
+    *("2026-11-30T25:00", "2026-11-30T20:14:60", "2026-11-30T20:14:07+25:00", "2026-11-30T20:14:07 CET", "1796069647"),
+    *("2026-11-30Z", "2026-11-30T20:14:07.1234567", "2026-11-30x20:14", "2026-W48-1", "20261130", "2026-11-30T20:14\n"),
+    *("0001-01-01T00:00+05:00", "9999-12-31T23:00-05:00", "\u0662\u0660\u0662\u0666-11-30"),
+]
+
+
+@pytest.mark.parametrize("option", ["--since", "--until"])
+@pytest.mark.parametrize("written", NO_TIMES)
+def test_what_is_no_time_is_refused(desk: Desk, written: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger", "search", str(desk.path), f"{option}={written}"]) == 2
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert f"{option}: {written!r}: no such time: write UTC as" in said
+
+
+def test_the_command_line_finds_the_same_whichever_way_a_time_is_written(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (closed,) = search(desk.path, Wanted(type="incident.closed"), 1)
+    assert closed["time"].startswith("2026-11-30T")
+    at = closed["time"][:19]
+    hour = f"{int(at[11:13]) + 1:02}"
+    for option in ("--since", "--until"):
+        answers = []
+        for written in (at, at.replace("T", " "), f"{at}Z", f"{at[:11]}{hour}{at[13:]}+01:00"):
+            assert main(["ledger", "search", str(desk.path), option, written, "--type", "incident"]) == 0
+            answers.append(capsys.readouterr().out)
+        assert len(set(answers)) == 1
+        assert "incident.closed" in answers[0], "the very second belongs to it"
+        assert ("incident.opened" in answers[0]) == (option == "--until")
+
+
+@pytest.mark.parametrize("day", ["zzzz-zz-zz", "2026-13-01", "2026-02-30", "30.11.2026", "9999-99-99", "2026-11-3", ""])
+def test_files_are_pruned_before_a_day_of_the_calendar_only(day: str) -> None:
+    with pytest.raises(LocalError, match="--before"):
+        _prune(argparse.Namespace(ledger=Path("unread"), before=day, yes=True))
