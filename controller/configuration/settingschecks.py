@@ -30,10 +30,13 @@ from controller.errors import LocalError
 from controller.faults import Fault, did_you_mean, unreadable
 from controller.ledger.errors import KeyFileError
 from controller.ledger.keys import load_auditor_public_key, load_device_key, load_signing_key
+from controller.private import open_to_others, writable_by_others
 from drivers import catalog
 from drivers.address import SerialAddress, TcpAddress, UsbAddress, UsbIpAddress, parse_address
 from drivers.errors import ConfigError
 
+LEAST_MB = 64
+"""Below it the ledger's write-ahead log alone could bar new hands."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -108,6 +111,8 @@ def _house(file: str, tree: Mapping[str, Any], profile: Profile | None, test: bo
         folder = Path(file).parent / state
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             yield Fault(file, "state_dir", f'"{state}"', "no folder that can be written: create it or name another")
+        elif remedy := writable_by_others(folder):
+            yield Fault(file, "state_dir", f'"{state}"', remedy)
 
 
 def _broker(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Iterator[Fault]:
@@ -120,6 +125,8 @@ def _broker(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Ite
         return
     for key in ("password_file", "ca", "certificate", "key"):
         yield from _readable(file, f"broker.{key}", folder, getattr(broker, key))
+    for key in ("password_file", "key"):
+        yield from _private(file, f"broker.{key}", folder, getattr(broker, key))
     if (broker.certificate is None) != (broker.key is None):
         yield Fault(file, "broker.certificate", "", "certificate and key go together: set both or none")
     if broker.password_file and not broker.username:
@@ -164,7 +171,10 @@ def _keys(file: str, folder: Path, tree: Mapping[str, Any], test: bool) -> Itera
         ("auditor_public_key", load_auditor_public_key),
     ):
         yield from _loaded(file, f"ledger.{key}", folder, getattr(ledger, key), load)
-    if ledger.archive_mb > ledger.limit_mb:
+    if ledger.limit_mb < LEAST_MB:
+        remedy = f"at least {LEAST_MB}: the log beside the file counts, and takes up to 17 MB of an empty ledger"
+        yield Fault(file, "ledger.limit_mb", str(ledger.limit_mb), remedy)
+    elif ledger.archive_mb > ledger.limit_mb:
         remedy = f"above limit_mb = {ledger.limit_mb}: no hand would begin before the file is archived"
         yield Fault(file, "ledger.archive_mb", str(ledger.archive_mb), remedy)
     if ledger.file:
@@ -350,6 +360,14 @@ def _readable(file: str, key: str, folder: Path, name: str | None) -> Iterator[F
         yield unreadable(folder / name, error, file, key)
 
 
+def _private(file: str, key: str, folder: Path, name: str | None) -> Iterator[Fault]:
+    """Whether a file with a secret that can be read is closed to others."""
+    if name is None or not os.access(folder / name, os.R_OK):
+        return
+    if remedy := open_to_others(folder / name):
+        yield Fault(file, key, f'"{name}"', remedy)
+
+
 def _loaded(file: str, key: str, folder: Path, name: str | None, load: Callable[[Path], object]) -> Iterator[Fault]:
     """Whether a key file that can be read is the key that a start takes."""
     if name is None or not os.access(folder / name, os.R_OK) or not (folder / name).is_file():
@@ -364,3 +382,5 @@ def _folder(file: str, key: str, folder: Path, name: str) -> Iterator[Fault]:
     above = (folder / name).parent
     if not above.is_dir():
         yield Fault(file, key, f'"{name}"', f"no such folder: {above}: create it or name another")
+    elif remedy := writable_by_others(above):
+        yield Fault(file, key, f'"{name}"', f"{above}: {remedy}")

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import secrets
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -19,6 +18,7 @@ from typing import Any
 
 from controller.core.floor.words import ROLES
 from controller.errors import LocalError
+from controller.private import open_to_others
 
 COST, BLOCK, LANES = 1 << 14, 8, 1
 """scrypt: 16 MiB and some 50 ms a guess on an edge device."""
@@ -94,13 +94,12 @@ def load(path: Path) -> dict[str, Member]:
     """All persons. Raises ``StaffFileError``."""
     try:
         content = path.read_bytes()
-        mode = stat.S_IMODE(path.stat().st_mode)
+        opened = open_to_others(path)
     except OSError as error:
         remedy = f"cannot be read ({error.strerror}); make it with `feltd staff add`"
         raise StaffFileError("access.staff", str(path), remedy) from error
-    credential = os.environ.get("CREDENTIALS_DIRECTORY") == str(path.parent)
-    if mode & (0o037 if credential else 0o077):
-        raise StaffFileError("access.staff", str(path), f"others can read it (mode {mode:04o}); chmod 600 it")
+    if opened:
+        raise StaffFileError("access.staff", str(path), opened)
     try:
         tree = json.loads(content)
         return {name: _member(name, entry) for name, entry in tree["staff"].items()}

@@ -75,7 +75,7 @@ class LedgerFile(Section):
     auditor_public_key: Text | None = None
     signing_key: Text | None = None
     signing_key_before: Text | None = None
-    limit_mb: Annotated[int, Field(ge=16)] = 4096
+    limit_mb: Annotated[int, Field(ge=1)] = 4096
     archive_mb: Annotated[int, Field(ge=1)] = 512
     archive_days: Annotated[int, Field(ge=1)] = 31
 

@@ -11,7 +11,6 @@ A private file has the mode 0600 or stricter; a systemd credential may show 0440
 
 import os
 import secrets
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,8 +26,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from controller.contract.integrity import key_id
 from controller.contract.keyfile import TEST_KEY
 from controller.ledger.errors import KeyFileError
+from controller.private import open_to_others
 
 _MAKE = "make it with `feltd keys`"
 
@@ -46,6 +47,11 @@ class Keys:
     auditor: X25519PublicKey | None = None
     signing: Ed25519PrivateKey | None = field(default=None, repr=False)
     signing_before: Ed25519PrivateKey | None = field(default=None, repr=False)
+
+    @property
+    def auditor_id(self) -> str | None:
+        """The name of the key that is sealed to; ``None`` where there is none."""
+        return None if self.auditor is None else key_id(self.auditor.public_bytes_raw())
 
     @classmethod
     def load(
@@ -164,12 +170,8 @@ def _write(path: Path, content: bytes, mode: int) -> None:
 
 def _read_private(field_name: str, path: Path) -> bytes:
     content = _read(field_name, path)
-    mode = stat.S_IMODE(path.stat().st_mode)
-    # Since version 254 systemd hands a credential over by an access list, whose mask shows as the group's right to
-    # read. The folder is closed to all but the service.
-    credential = os.environ.get("CREDENTIALS_DIRECTORY") == str(path.parent)
-    if mode & (0o037 if credential else 0o077):
-        raise KeyFileError(field_name, str(path), f"others can read it (mode {mode:04o}); chmod 600 it")
+    if remedy := open_to_others(path):
+        raise KeyFileError(field_name, str(path), remedy)
     return content
 
 

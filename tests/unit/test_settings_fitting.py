@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.configuration import settings
+from controller.configuration import settings, stafffile
 from controller.faults import Fault
 from controller.ledger.keys import create_auditor_key, create_device_key, create_signing_key
 from tests.running import write_config
@@ -97,3 +97,90 @@ def test_plain_mqtt_stays_on_the_machine_in_test_mode_too(config: Path, host: st
     assert ("broker.uri" not in found) is fits
     if not fits:
         assert "write mqtts://" in found["broker.uri"].remedy
+
+
+# ---------------------------------------------------------------- who else could read or write
+
+
+SECRETS = ("ledger.device_key", "ledger.signing_key", "broker.password_file", "broker.key", "access.staff")
+
+
+@pytest.fixture
+def secrets(config: Path, tmp_path: Path) -> dict[str, Path]:
+    """A table with every file that holds a secret."""
+    create_device_key(tmp_path / "device")
+    create_signing_key(tmp_path / "signing", tmp_path / "signing.pub", test=True)
+    for name in ("password", "tls-key", "tls.crt"):
+        (tmp_path / name).write_text("x\n")
+        (tmp_path / name).chmod(0o600)
+    stafffile.save(tmp_path / "staff", {})
+    config.write_text(
+        config.read_text()
+        + """
+[ledger]
+device_key = "device"
+signing_key = "signing"
+[access]
+staff = "staff"
+[broker]
+uri = "mqtts://broker.example:8883"
+username = "t07"
+password_file = "password"
+certificate = "tls.crt"
+key = "tls-key"
+"""
+    )
+    names = ("device", "signing", "password", "tls-key", "staff")
+    return {key: tmp_path / name for key, name in zip(SECRETS, names, strict=True)}
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o666, 0o640, 0o660, 0o604, 0o602, 0o620])
+@pytest.mark.parametrize("key", SECRETS)
+def test_a_secret_that_others_can_read_or_write_is_refused(
+    config: Path, secrets: dict[str, Path], key: str, mode: int
+) -> None:
+    assert faults(config) == {}
+    secrets[key].chmod(mode)
+    (fault,) = settings.check(config)
+    assert fault.key == key
+    assert fault.remedy == f"others can read it (mode {mode:04o}); chmod 600 it"
+    secrets[key].chmod(0o400)
+    assert faults(config) == {}
+
+
+def test_a_credential_of_systemd_may_show_the_right_of_a_group(
+    config: Path, secrets: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(config.parent))
+    for path in secrets.values():
+        path.chmod(0o440)
+    assert faults(config) == {}
+    secrets["broker.key"].chmod(0o444)
+    assert set(faults(config)) == {"broker.key"}
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o702])
+@pytest.mark.parametrize(("key", "more"), [("state_dir", ""), ("ledger.file", "[ledger]"), ("socket.path", "[socket]")])
+def test_a_folder_in_which_everybody_may_write_is_refused(
+    config: Path, tmp_path: Path, key: str, more: str, mode: int
+) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    if key == "state_dir":
+        config.write_text(config.read_text().replace(f'state_dir = "{tmp_path}"', 'state_dir = "open"'))
+    else:
+        more += f'\n{key.split(".")[1]} = "open/t07"\n'
+    folder.chmod(mode)
+    fault = faults(config, more)[key]
+    assert fault.remedy.endswith(f"others can write in it (mode {mode:04o}); chmod 700 it")
+    folder.chmod(0o755)
+    assert faults(config) == {}
+
+
+@pytest.mark.parametrize("limit", [1, 16, 63])
+def test_a_bound_that_the_log_alone_would_reach_is_refused(config: Path, limit: int) -> None:
+    fault = faults(config, f"\n[ledger]\nlimit_mb = {limit}\narchive_mb = 1\n")["ledger.limit_mb"]
+    assert fault.value == str(limit)
+    assert fault.remedy.startswith("at least 64: ")
+    config.write_text(config.read_text().replace(f"limit_mb = {limit}", "limit_mb = 64"))
+    assert faults(config) == {}
