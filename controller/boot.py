@@ -158,19 +158,24 @@ def differences(setup: Setup) -> dict[str, Any]:
     return {"differences": None if setup.kind == "rfid" else []}
 
 
-def notices(settings: Settings, before: Before, wall_ns: int) -> list[Notice]:
-    """``daemon.started``, and ``recovery.completed`` where the run before did not end in order."""
+def notices(settings: Settings, before: Before, wall_ns: int, auditor: str | None) -> list[Notice]:
+    """``daemon.started``, and ``recovery.completed`` where the run before did not end in order.
+
+    ``auditor``: the name of the key that closed cards are sealed to. A new one is confirmed with the configuration:
+    whoever exchanges it can open them.
+    """
     started: dict[str, Any] = {
         "software": {**settings.setup.software, "verified": settings.verified},
         "config_sha256": settings.sha256,
         "profile_sha256": settings.setup.profile.sha256,
+        "auditor_key": auditor,
         "boot": boot_id(),
         "reason": "start" if before.ended_well else "recovery",
         "self_test": ["configuration", "ledger", *(["software"] if settings.verified else [])],
     }
     if settings.staff_file is not None:
-        both = f"{settings.sha256}{settings.setup.profile.sha256}"
-        started["to_confirm"] = hashlib.sha256(both.encode()).hexdigest()
+        whole = f"{settings.sha256}{settings.setup.profile.sha256}{auditor or ''}"
+        started["to_confirm"] = hashlib.sha256(whole.encode()).hexdigest()
     if before.open_hand:
         started["open_hand"] = before.open_hand
     said = [Notice("daemon.started", started)]

@@ -79,6 +79,7 @@ class Daemon:
         self._notifier = Notifier()
         self._stopping = threading.Event()
         self._signal = ""
+        self._auditor: str | None = None
         self._source = Source(settings.setup.site, settings.setup.table)
         paths = settings.ledger
         self._retention = files.Retention(paths.limit_mb, paths.archive_mb, paths.archive_days)
@@ -162,6 +163,7 @@ class Daemon:
             create=test,
             test=test,
         )
+        self._auditor = keys.auditor_id
         return Ledger.open(
             paths.file,
             source=self._source,
@@ -179,7 +181,7 @@ class Daemon:
         if core.is_open() and kept.opened is not None:
             boot.same_rules(self._settings, kept.opened)
         before = boot.Before.read(records, ledger.last_said(64))
-        said = boot.notices(self._settings, before, self._clock.wall())
+        said = boot.notices(self._settings, before, self._clock.wall(), self._auditor)
         self._faults = faults = ledger.check_tail()
         if faults:
             log.error("the end of the ledger is not what was written", faults=len(faults), first=str(faults[0]))

@@ -6,6 +6,7 @@ from controller.contract.schema import (
     COUNT,
     HASH,
     KEY,
+    KEY_ID,
     MONEY,
     NUMBER,
     PERSON,
@@ -173,6 +174,8 @@ SYSTEM: dict[str, dict[str, Schema]] = {
         "self_test?": many(ANY),
         "open_hand?": known(KEY),
         "to_confirm?": HASH,
+        # Ours: the name of the auditor's key that closed cards are sealed to.
+        "auditor_key?": known(KEY_ID),
     },
     "daemon.stopped": {"reason": TEXT, "software?": SOFTWARE, "open_hand?": known(KEY)},
     "ledger.began": {

@@ -16,6 +16,7 @@ from controller.contract.schema import (
     FRACTION,
     HASH,
     KEY,
+    KEY_ID,
     MAP,
     MONEY,
     NUMBER,
@@ -305,7 +306,7 @@ HAND: dict[str, dict[str, Schema]] = {
 ANY_STREAM: dict[str, dict[str, Schema]] = {
     "ledger.signed": {
         "head": obj({"sequence": NUMBER, "sha256": HASH}),
-        "key": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+        "key": KEY_ID,
         "signature": {"type": "string", "pattern": "^[0-9a-f]{128}$"},
     },
     "key.rotated": {

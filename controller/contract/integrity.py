@@ -21,7 +21,7 @@ def signed_text(source: str, ledger: str, sequence: int, sha256: str) -> bytes:
 
 
 def key_id(public_key: bytes) -> str:
-    """The name of a signing key: the first 16 hex digits of the SHA-256 of its 32 raw bytes."""
+    """The name of a public key (Ed25519, X25519): the first 16 hex digits of the SHA-256 of its 32 raw bytes."""
     return hashlib.sha256(public_key).hexdigest()[:16]
 
 

@@ -17,6 +17,7 @@ COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": LIMIT}
 SEAT: Schema = {"type": "integer", "minimum": 1, "maximum": 99}
 CARD: Schema = {"type": "string", "pattern": "^[2-9TJQKA][cdhs]$"}
 HASH: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+KEY_ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
 SALT: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{16}$"}
 TIME: Schema = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$"}

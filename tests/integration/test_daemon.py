@@ -14,6 +14,8 @@ import pytest
 
 from controller.access import TRIES
 from controller.configuration import stafffile
+from controller.contract.integrity import key_id
+from controller.ledger.keys import create_auditor_key, load_auditor_key
 from controller.ledger.verify import verify
 from simulators.broker import MosquittoBroker
 from simulators.rigs import Host
@@ -98,6 +100,7 @@ def test_start_says_ready_and_how_long_it_took(quiet: Running) -> None:
     started = quiet.records("daemon.started")[0].data
     assert started["reason"] == "start"
     assert len(started["config_sha256"]) == len(started["profile_sha256"]) == 64
+    assert started["auditor_key"] is None
 
 
 def test_an_orderly_end_is_recorded_and_leaves_no_socket(quiet: Running) -> None:
@@ -390,6 +393,47 @@ def test_events_reach_a_broker_that_comes_late(tmp_path: Path) -> None:
 
             wait_until(lambda: unsent() == 0, 20, what="everything delivered")
             assert daemon.stop() == 0
+
+
+def test_another_auditors_key_is_told_and_confirmed_by_two(tmp_path: Path) -> None:
+    """Whoever exchanges it could open every closed card from then on: no start takes it silently."""
+    config, public = write_config(tmp_path), tmp_path / "auditor.pub"
+    pin, names = "471102", ("s-01", "s-02")
+    stafffile.save(tmp_path / "staff", {name: stafffile.Member.new(name, ("inspector",), pin) for name in names})
+    create_auditor_key(tmp_path / "first", public)
+    more = f'[access]\nstaff = "{tmp_path}/staff"\n[ledger]\nauditor_public_key = "{public}"\n'
+    config.write_text(config.read_text() + more)
+
+    def confirmed(daemon: Running) -> None:
+        for name in names:
+            assert daemon.tell("login", staff=name, role="inspector", pins={name: pin})["ok"]
+            assert daemon.tell("confirm", name, pins={name: pin})["ok"]
+
+    def logged_in(daemon: Running) -> None:
+        assert daemon.tell("login", staff="s-01", role="inspector", pins={"s-01": pin})["ok"]
+
+    with Running(config) as daemon:
+        confirmed(daemon)
+        assert daemon.stop() == 0
+    with Running(config) as daemon:
+        logged_in(daemon)
+        assert "table.opened" in daemon.do("open"), "the same key is not asked for again"
+        daemon.do("close")
+        assert daemon.stop() == 0
+    public.unlink()
+    create_auditor_key(tmp_path / "second", public)
+    with Running(config) as daemon:
+        logged_in(daemon)
+        refused = daemon.tell("open")["refused"]
+        assert "the configuration is new" in str(refused)
+        confirmed(daemon)
+        assert "table.opened" in daemon.do("open")
+        started = [record.data for record in daemon.records("daemon.started")]
+        assert daemon.stop() == 0
+    keys = [load_auditor_key(tmp_path / name).public_key() for name in ("first", "first", "second")]
+    assert [one["auditor_key"] for one in started] == [key_id(key.public_bytes_raw()) for key in keys]
+    assert started[0]["to_confirm"] == started[1]["to_confirm"] != started[2]["to_confirm"]
+    assert verify(tmp_path / "t07.ledger").ok
 
 
 def test_a_table_with_a_staff_file_believes_nobody_without_a_pin(tmp_path: Path) -> None:
