@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from controller.cli import EXIT_CODES
 from controller.configuration import profiles, settings
 from controller.configuration.profilefile import ProfileFile
 from controller.configuration.registries import ChipsFile, DeckFile
@@ -192,6 +193,12 @@ def test_the_example_table_lacks_only_what_belongs_to_the_place(root: Path) -> N
     """Keys, certificates and folders are the device's own; nothing else of the example may be wrong."""
     own = {"state_dir", "ledger", "socket", "broker", "access"}
     assert {fault.key.split(".")[0] for fault in settings.check(root / "config" / "table.example.toml")} <= own
+
+
+def test_the_exit_codes_in_the_text_are_those_of_the_help(root: Path) -> None:
+    table = (root / "docs" / "configuration.md").read_text().partition("## Exit codes of `feltd`")[2]
+    told = re.findall(r"^\| (\d+) \|", table, re.MULTILINE)
+    assert told == re.findall(r"^ +(\d+) ", EXIT_CODES, re.MULTILINE)
 
 
 def test_a_file_that_is_no_toml_or_not_there(tmp_path: Path) -> None:
