@@ -74,13 +74,14 @@ def _search(args: argparse.Namespace) -> int:
 def _doubted(ledger: Path, doubts: "Sequence[Before]") -> int:
     """Say which archived files are not there, or not what they were; the newest one is never pruned."""
     for one in doubts:
-        if one.missing:
+        for fault in one.faults:
+            print(f"feltd: {fault.what}", file=sys.stderr)
+        if one.missing and not one.faults:
             remedy = (
                 "put a copy of it back" if one.after == ledger else "it was pruned, or is to be put back from a copy"
             )
-            print(f"feltd: the archived file {one.path} is missing: {remedy}", file=sys.stderr)
-        for fault in one.faults:
-            print(f"feltd: {fault.what}", file=sys.stderr)
+            remedy = "look as the daemon's user" if one.lies else remedy
+            print(f"feltd: the archived file {one.path} {one.missing}: {remedy}", file=sys.stderr)
     return UNSOUND if any(one.faults or one.after == ledger for one in doubts) else OK
 
 

@@ -63,7 +63,7 @@ def verified(path: Path, keys: Sequence[Ed25519PublicKey] | None) -> Iterator[Fa
     for one in linked.walk(path):
         if one.missing:
             if one.after == path:  # an older one may have been pruned
-                what = f"removed: the archived file {one.path.name} is missing; put a copy of it back"
+                what = f"removed: the archived file {one.path.name} {one.missing}; put a copy of it back"
                 yield Fault(None, "?", 0, what)
             return
         try:

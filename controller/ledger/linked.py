@@ -16,40 +16,52 @@ from controller.contract.following import Fault
 from controller.contract.integrity import digest
 from controller.contract.topics import STREAMS
 from controller.ledger import database, files
-from controller.ledger.errors import LedgerDamaged
+from controller.ledger.errors import LedgerDamaged, LedgerError
 
 _BEGAN = "SELECT body FROM row WHERE row = 1"
 _LAST = "SELECT sequence, body FROM row WHERE stream = ? ORDER BY sequence DESC LIMIT 1"
 
+GONE = "is missing"
+
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The file before another (``after``), and what of it is not as that one says. A missing one may be pruned."""
+    """The file before another (``after``), and what of it is not as that one says.
+
+    ``missing``: why there is nothing to compare, in words; empty where it was compared. What ``lies`` there all the
+    same cannot be read by us, or not now. One that does not may have been pruned.
+    """
 
     path: Path
     after: Path
     faults: tuple[Fault, ...] = ()
-    missing: bool = False
+    missing: str = ""
+    lies: bool = True
 
 
 def before(path: Path, connection: sqlite3.Connection) -> Before | None:
     """The archived file before this one, ``None`` for the first.
 
-    Raises ``LedgerError`` where the archived one cannot be read now, ``sqlite3.Error`` for this one.
+    Raises ``sqlite3.Error`` where this one cannot be read.
     """
     said, file = _said(connection), files.previous(path, connection)
     if said is None:
         if file is None:
             return None
-        return Before(file, path, (_fault(file, "inserted", "no ledger.began names it"),), missing=not file.exists())
+        return Before(file, path, (_fault(file, "inserted", "no ledger.began names it"),), "no ledger.began names it")
     ledger, heads = said
     if file is None:
         lost = files.folder_before(path) / f"{ledger}.ledger"
         what = "the file does not say any more which one was before, and ledger.began does"
-        return Before(lost, path, (_fault(lost, "changed", what),), missing=True)
-    if not file.exists():
-        return Before(file, path, missing=True)
-    return Before(file, path, tuple(_against(file, ledger, heads)))
+        return Before(lost, path, (_fault(lost, "changed", what),), GONE, lies=False)
+    try:
+        if not file.exists():
+            return Before(file, path, (), GONE, lies=False)
+        return Before(file, path, tuple(_against(file, ledger, heads)))
+    except OSError as error:
+        return Before(file, path, (), f"cannot be read here ({error.strerror})")
+    except LedgerError as error:
+        return Before(file, path, (), f"cannot be read here ({error.remedy})")
 
 
 def walk(path: Path) -> Iterator[Before]:

@@ -103,7 +103,8 @@ def verify(
         follower.against_checkpoint()
     report = follower.report()
     if before is not None and before.missing:
-        return replace(report, notes=(*report.notes, f"{before.path.name}, the file before it, is not here to compare"))
+        not_compared = f"not compared with the file before it: {before.path.name} {before.missing}"
+        return replace(report, notes=(*report.notes, not_compared))
     return report
 
 

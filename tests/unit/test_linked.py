@@ -149,6 +149,18 @@ def test_what_was_pruned_is_named_and_no_fault(desk: Desk, capsys: pytest.Captur
     assert told(desk, capsys, "verify", "--archives")[0] == 0
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "folder.ledger", "a\0b"])
+def test_one_that_cannot_be_looked_at_is_named_and_this_file_is_checked(
+    desk: Desk, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files.archive_folder(desk.path) / "folder.ledger").mkdir()
+    with closing(sqlite3.connect(desk.path, isolation_level=None)) as forger:
+        forger.execute("UPDATE meta SET value = ? WHERE name = 'previous_file'", (name,))
+    assert any(f"{name} " in note for note in verify(desk.path).notes)
+    code, said = told(desk, capsys, "ledger", "recall")
+    assert (code, name in said) == (4, True)
+
+
 @pytest.mark.parametrize("command", [["tail"], ["search"], ["recall"], ["archives"], ["compact"]])
 def test_what_is_no_sqlite_file_is_no_ledger(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
