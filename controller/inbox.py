@@ -98,9 +98,13 @@ class Inbox:
             return True
 
     def get(self, timeout_s: float) -> Item | None:
-        """The next item, or ``None`` when none came in time."""
+        """The next item, or ``None`` when none came in time. Without time it does not wait at all."""
+        if timeout_s <= 0 and not self._items:
+            return None
         with self._changed:
-            if not self._items and not self._changed.wait_for(lambda: bool(self._items), timeout_s):
+            if not self._items:
+                self._changed.wait(timeout_s)
+            if not self._items:
                 return None
             _, item = self._items.popitem(last=False)
             if isinstance(item, TagsSeen):

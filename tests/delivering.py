@@ -77,6 +77,10 @@ class Gate:
         assert self.publisher is not None
         self.publisher.listen(topics)
 
+    def prepare(self, message: Message) -> None:
+        assert self.publisher is not None
+        self.publisher.prepare(message)
+
     def publish(self, message: Message) -> int:
         assert self.publisher is not None
         return self.publisher.publish(message)

@@ -6,9 +6,8 @@ The bytes are what is hashed, stored, published and replayed. Whoever needs to l
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from controller.contract.catalogue import version_of
 from controller.contract.errors import ContractError
@@ -17,13 +16,13 @@ from controller.contract.integrity import digest
 MAX_BYTES = 64 * 1024
 
 # A prepared encoder: json.dumps with settings of its own would build a new one for each event.
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+# What goes round in circles it finds by the depth, so it need not keep account of where it has been.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 _text = lru_cache(maxsize=256)(_encode)
 """A string as JSON. Remembered: hands, sessions, types and sources are few at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """Where an event stands: its stream's own number, the table's total order, and the hash of the one before."""
 
     ledger: str
@@ -36,7 +35,14 @@ class Position:
 def time_text(wall_ns: int) -> str:
     """UTC with six decimals; ``wall_ns`` is nanoseconds since 1970. What is below a microsecond is cut off."""
     seconds, rest = divmod(wall_ns, 1_000_000_000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06d}Z"
+    days, second = divmod(seconds, 86_400)
+    return f"{_date(days)}T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}.{rest // 1000:06d}Z"
+
+
+@lru_cache(maxsize=2)
+def _date(days: int) -> str:
+    """A day, counted from 1970. Remembered: records come many in one."""
+    return time.strftime("%Y-%m-%d", time.gmtime(days * 86_400))
 
 
 def event_id(ledger: str, stream: str, sequence: int) -> str:
@@ -47,6 +53,11 @@ def event_id(ledger: str, stream: str, sequence: int) -> str:
 def schema_urn(kind: str) -> str:
     """The ``dataschema`` of an event type in the version we write."""
     return f"urn:felt:schema:{kind}:{version_of(kind)}"
+
+
+@lru_cache(maxsize=256)
+def _schema(kind: str) -> str:
+    return _text(schema_urn(kind))
 
 
 def encode(
@@ -66,19 +77,16 @@ def encode(
     An empty ``subject`` and a ``session`` of ``None`` are left out. Raises ``ContractError`` if ``data`` is not
     JSON, or the event would be larger than 64 KiB; the message names the type and never the data.
     """
-    number = f"{position.sequence:016d}"
     # Written out: a dictionary of all this, made and encoded for each event, takes as long as its data does.
-    members = [
-        f'"specversion":"1.0","id":"{event_id(position.ledger, position.stream, position.sequence)}"',
-        f'"source":{_text(source)},"type":{_text(kind)},"time":"{time_text(wall_ns)}"',
-        f'"datacontenttype":"application/json","dataschema":{_text(schema_urn(kind))},"sequence":"{number}"',
-        f'"ledger":{_text(position.ledger)},"row":"{position.row:016d}","gamingday":{_text(day)}',
-        f'"test":{"true" if test else "false"},"prev":"{position.prev}"',
-    ]
-    if subject:
-        members.insert(2, f'"subject":{_text(subject)}')
-    if session is not None:
-        members.insert(-1, f'"session":{_text(session)}')
+    ledger, stream, sequence = position.ledger, position.stream, position.sequence
+    about = f',"subject":{_text(subject)}' if subject else ""
+    sitting = f',"session":{_text(session)}' if session is not None else ""
+    members = (
+        f'"specversion":"1.0","id":"{event_id(ledger, stream, sequence)}","source":{_text(source)},"type":{_text(kind)}'
+        f',"time":"{time_text(wall_ns)}"{about},"datacontenttype":"application/json","dataschema":{_schema(kind)}'
+        f',"sequence":"{sequence:016d}","ledger":{_text(ledger)},"row":"{position.row:016d}","gamingday":{_text(day)}'
+        f'{sitting},"test":{"true" if test else "false"},"prev":"{position.prev}"'
+    )
     return _bytes(kind, members, data)
 
 
@@ -89,13 +97,13 @@ def withheld(original: bytes, cause: str) -> bytes:
     data = {"original_type": event["type"], "original_sha256": digest(original), "cause": cause}
     del event["data"]
     event |= {"type": kind, "dataschema": schema_urn(kind)}
-    return _bytes(kind, [_encode(event)[1:-1]], data)
+    return _bytes(kind, _encode(event)[1:-1], data)
 
 
-def _bytes(kind: str, members: list[str], data: Mapping[str, Any]) -> bytes:
+def _bytes(kind: str, members: str, data: Mapping[str, Any]) -> bytes:
     """The event of these members, and its data behind them."""
     try:
-        body = f'{{{",".join(members)},"data":{_encode(data)}}}'.encode()
+        body = f'{{{members},"data":{_encode(data)}}}'.encode()
     except (TypeError, ValueError, RecursionError) as error:
         # The cause is not chained: its text may quote the data.
         raise ContractError(f"type: {kind!r}: data must be plain JSON ({type(error).__name__})") from None

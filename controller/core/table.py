@@ -204,8 +204,8 @@ class Table:
             self.session.judge(fact)
         if isinstance(reading, KeyPressed):
             self._unkeyed = False
-            refused = sum(one.type in REFUSALS for one in self.session.out.records[before:])
-            if self._floods.refused(reading.device, refused, at):
+            refused = [one for one in self.session.out.records[before:] if one.type in REFUSALS]
+            if refused and self._floods.refused(reading.device, len(refused), at):
                 system.flood(self.session.out, reading.device)
         if isinstance(reading, DeviceUp):
             self._up.add(reading.device)

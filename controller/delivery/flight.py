@@ -10,7 +10,7 @@ from typing import Any
 from controller.contract.envelope import event_id
 from controller.contract.topics import Topics
 from controller.delivery.barred import Barred
-from controller.delivery.publisher import Message
+from controller.delivery.publisher import Message, Publisher
 from controller.delivery.replay import Replay
 from controller.ledger.outbox import Outbox, Unsent
 
@@ -99,9 +99,18 @@ class Flight:
         self.under_way[token] = item
         self.sent_at[token] = now
 
+    def prepare(self, rows: Sequence[Unsent], topics: Topics, ledger: str, publisher: Publisher) -> None:
+        """Make ready the messages of rows that are being committed; those of before are forgotten."""
+        self.prepared = [(item, as_message(item, topics, ledger)) for item in rows]
+        for _, message in self.prepared:
+            publisher.prepare(message)
+
     def prepared_for(self, item: Unsent) -> Message | None:
         """What was made ready for this very row, not for one of its number: what is rolled back never comes."""
-        return next((message for expected, message in self.prepared if expected is item), None)
+        for expected, message in self.prepared:
+            if expected is item:
+                return message
+        return None
 
     def alone(self) -> Unsent | None:
         """The row that is the only thing without an answer, where the broker has taken no other row yet."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any
 from urllib.parse import urlsplit
 from weakref import finalize
 
@@ -28,7 +28,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.delivery.errors import BrokerError
 from controller.delivery.lookup import Lookup
-from controller.delivery.properties import Packed
+from controller.delivery.properties import packed
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Unheard
 from controller.errors import LocalError
 
@@ -130,11 +130,16 @@ class MqttPublisher:
         if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise BrokerError("lost", f"the connection is gone: {error_string(code)}")
 
+    def prepare(self, message: Message) -> None:
+        """See ``Publisher``."""
+        if self._modern:
+            packed(message.labels, message.correlation)
+
     def publish(self, message: Message) -> int:
         """See ``Publisher``."""
         if self._client is None:
             raise BrokerError("closed", "not connected to a broker")
-        properties = cast(Properties, Packed(message)) if self._modern else None
+        properties: Any = packed(message.labels, message.correlation) if self._modern else None
         sent = self._client.publish(message.topic, message.body, qos=1, retain=message.retain, properties=properties)
         if sent.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise BrokerError("lost", f"the connection is gone: {error_string(sent.rc)}")

@@ -3,7 +3,7 @@
 paho builds the same through its ``Properties``, name by name, and that takes longer than all else of a publish.
 """
 
-from controller.delivery.publisher import Message
+from functools import lru_cache
 
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 
@@ -15,11 +15,11 @@ class Packed:
 
     __slots__ = ("_bytes",)
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, labels: tuple[tuple[str, str], ...], correlation: bytes | None) -> None:
         parts = [_CONTENT]
-        if message.correlation is not None:
-            parts += _CORRELATION, _short(message.correlation)
-        for name, value in message.labels:
+        if correlation is not None:
+            parts += _CORRELATION, _short(correlation)
+        for name, value in labels:
             parts += _USER, _short(name.encode()), _short(value.encode())
         whole = b"".join(parts)
         self._bytes = _length(len(whole)) + whole
@@ -27,6 +27,10 @@ class Packed:
     def pack(self) -> bytes:
         """The bytes on the wire, their length in front."""
         return self._bytes
+
+
+packed = lru_cache(maxsize=32)(Packed)
+"""The same, remembered: what was made while a record was being committed is there when it is sent."""
 
 
 def _short(content: bytes) -> bytes:

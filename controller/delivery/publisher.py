@@ -78,6 +78,9 @@ class Publisher(Protocol):
     def listen(self, topics: Sequence[str]) -> None:
         """Ask for the messages of these topics: they come as ``Asked``. Raises ``BrokerError``."""
 
+    def prepare(self, message: Message) -> None:
+        """Do what ``publish`` can do ahead for this message, while there is time. Nothing is sent."""
+
     def publish(self, message: Message) -> int:
         """Hand in a message and return the token that its outcome will carry; ``wait`` sends it.
 

@@ -229,7 +229,6 @@ class Pump:
 
         A broker that hangs up on whom it refuses, with more of ours unread, takes its refusal back with it.
         """
-        self._serve_requests(flight, outbox)
         while not flight.held and flight.rows_under_way < (self._settings.window if flight.moving else 1):
             if not flight.ready and flight.more:
                 flight.ready.extend(outbox.unsent(flight.read_to, _READ_AT_ONCE, self._barred.streams))
@@ -241,6 +240,7 @@ class Pump:
             flight.read_to = item.row
             if item.stream not in self._barred:
                 self._publish(flight, outbox, item)
+        self._serve_requests(flight, outbox)
         if self._barred.nothing_goes and not (flight.more or flight.held or any(flight.under_way.values())):
             self._barred.lift()
             raise BrokerError(self._barred.cause, "neither a record nor what stands in for it is taken")
@@ -277,7 +277,7 @@ class Pump:
         self._publisher.wait(wait - now)
         if self._expected:
             expected, self._expected = self._expected[: self._settings.window], ()
-            flight.prepared = [(item, as_message(item, self._topics, outbox.ledger)) for item in expected]
+            flight.prepare(expected, self._topics, outbox.ledger, self._publisher)
         if self._woken:
             self._woken = False
             self._fresh.take(flight)

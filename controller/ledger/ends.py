@@ -24,6 +24,10 @@ class Tail:
     written: list[Unsent] = field(default_factory=list)
     """The rows of this transaction."""
 
+    def to_grow(self) -> "Tail":
+        """A copy for the next transaction, which has written nothing yet."""
+        return Tail(self.row, dict(self.heads), dict(self.sealed), dict(self.unsigned), self.day, self.session)
+
 
 def read(connection: sqlite3.Connection, path: Path) -> Tail:
     """Find the ends of all streams, in time that does not depend on the size of the file.

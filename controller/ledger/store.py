@@ -5,8 +5,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Self
 
@@ -162,20 +161,23 @@ class Ledger:
         are due go in after the input that made them due: what is written does not depend on what is written together.
         Raises ``AppendFailed``; nothing of any input is stored then.
         """
-        if not any(records for records, _ in inputs):
-            return []
-        with self._transaction() as tail:
+        hands_end = False
+
+        def write(tail: Tail) -> None:
+            nonlocal hands_end
             for records, wall_ns in inputs:
+                at_once = False
                 for record in records:
                     self._put(tail, record, wall_ns)
-                at_once = any(record.type in SIGNED_AT_ONCE for record in records)
+                    at_once |= record.type in SIGNED_AT_ONCE
+                    hands_end |= record.type in ENDS_A_HAND
                 self._sign(tail, 1 if at_once else self._rhythm.rows, wall_ns)
-            if coming is not None:
-                coming(tail.written)
-        if any(record.type in ENDS_A_HAND for records, _ in inputs for record in records):
+
+        written = self._transaction(write, coming)
+        if hands_end:
             self._wipe = True
             self._wipe_log()
-        return tail.written
+        return written
 
     def sign_due(self, mono_ns: int, wall_ns: int) -> list[Unsent]:
         """Sign what has been unsigned for a period; call it whenever the core thread wakes.
@@ -191,9 +193,7 @@ class Ledger:
         self._sign_at = mono_ns + self._rhythm.period_ms * 1_000_000
         if not any((self._tail or ends.read(self._connection, self.path)).unsigned.values()):
             return []
-        with self._transaction() as tail:
-            self._sign(tail, 1, wall_ns)
-        return tail.written
+        return self._transaction(lambda tail: self._sign(tail, 1, wall_ns))
 
     @property
     def public_key(self) -> Ed25519PublicKey | None:
@@ -305,12 +305,12 @@ class Ledger:
         self.append(told, wall_ns)
 
     def _put(self, tail: Tail, record: Record, wall_ns: int) -> None:
-        stream, hand = record.stream, record.hand
+        stream = record.stream
         if record.day:
             tail.day = record.day
         tail.session = None if record.type == "table.closed" else record.session or tail.session
         self._insert(tail, record, wall_ns, day=record.day, session=record.session)
-        if record.type in ENDS_A_HAND and hand is not None:
+        if record.type in ENDS_A_HAND and (hand := record.hand) is not None:
             self._vault.retire(hand)
         if record.type == "key.rotated":
             self._connection.execute(
@@ -358,21 +358,24 @@ class Ledger:
                 signature = self._signer.sign_sealed(self._sources[stream], self.id, sequence, sealed)
                 self._connection.execute(_SEALED, (stream, sequence, sealed, signature))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Tail]:
-        """Give a tail to grow, and make it the ledger's own when all of it is durable."""
+    def _transaction(
+        self, write: Callable[[Tail], None], coming: Callable[[Sequence[Unsent]], None] | None = None
+    ) -> list[Unsent]:
+        """Have rows written behind a tail that becomes the ledger's own when all of it is durable; return the rows.
+
+        ``coming`` is told last of all before the commit: what it wakes works while the disk does, not in its way.
+        """
         before = self._tail or ends.read(self._connection, self.path)
-        tail = replace(before, heads=dict(before.heads), unsigned=dict(before.unsigned), written=[])
-        tail.sealed = dict(before.sealed)
+        tail = before.to_grow()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            yield tail
-            grown = [
-                (stream, head.sequence, head.sha256, tail.sealed.get(stream, GENESIS))
-                for stream, head in tail.heads.items()
-                if head != before.heads.get(stream)
-            ]
-            self._connection.executemany(_HEAD, grown)
+            write(tail)
+            for stream, head in tail.heads.items():
+                if head is not before.heads.get(stream):
+                    sealed = tail.sealed.get(stream, GENESIS)
+                    self._connection.execute(_HEAD, (stream, head.sequence, head.sha256, sealed))
+            if coming is not None:
+                coming(tail.written)
             self._connection.execute("COMMIT")
         except (TypeError, ValueError) as error:
             self._undo(error)
@@ -381,6 +384,7 @@ class Ledger:
             self._undo(error)
             raise AppendFailed(self.path, f"nothing was stored ({error}); check the disk, then restart") from error
         self._tail = tail
+        return tail.written
 
     def _undo(self, cause: Exception) -> None:
         """Roll back, and believe nothing in memory until it has been read again."""

@@ -48,6 +48,8 @@ class Floods:
 
     def over(self, at: int) -> list[tuple[str, int]]:
         """The keypads that have been quiet long enough, and how many keys of each were not listened to."""
+        if not self._keypads:
+            return []
         quiet = [name for name, keypad in self._keypads.items() if keypad.shut and at - keypad.last >= QUIET]
         return [(name, self._keypads.pop(name).ignored) for name in quiet]
 

@@ -59,7 +59,7 @@ class Keys:
     def tick(self, at: int) -> list[Fact]:
         """Let time pass: lapse what is old, undo what is held."""
         facts: list[Fact] = []
-        if any(at - since >= self.timing.undo_hold_ms * MS for since in self.held.values()):
+        if self.held and any(at - since >= self.timing.undo_hold_ms * MS for since in self.held.values()):
             self.held.clear()  # one hold is one undo, however many keys are down
             facts += self._undo()
         if self.typing and at - self.entered_at >= self.timing.entry_timeout_ms * MS:

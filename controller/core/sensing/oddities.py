@@ -69,14 +69,17 @@ class Oddities:
 
     def tick(self, at: int, state: State) -> list[Odd]:
         """What has stood long enough by now."""
+        return self._standing(at) + self._orphans(at, state) if self._waiting else self._orphans(at, state)
+
+    def _standing(self, at: int) -> list[Odd]:
+        """Odd tags that have lain in their place long enough."""
         found: dict[tuple[Channel, Literal["unknown", "listed"]], set[str]] = {}
         for (key, tag), since in list(self._waiting.items()):
             if at - since < self._debounce:
                 break
             del self._waiting[key, tag]
             found.setdefault((key, "listed" if tag in self._setup.chipset.listed else "unknown"), set()).add(tag)
-        odd = [Odd(what, self._places[key], frozenset(tags), self._newest[key]) for (key, what), tags in found.items()]
-        return odd + self._orphans(at, state)
+        return [Odd(what, self._places[key], frozenset(tags), self._newest[key]) for (key, what), tags in found.items()]
 
     def deadline(self) -> int | None:
         """When ``tick`` is next due, in monotonic ns."""
