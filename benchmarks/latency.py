@@ -2,13 +2,13 @@
 
 All three run here, in turn and some times over, for a machine is not equally fast all the time: the same simulated
 keypad over USB/IP, the same thread around it, one commit with ``synchronous=FULL``, one publish with QoS 1, a real
-broker and a subscriber. The skeleton does no work in between: no grammar, no rules, no envelope, no chain, no sealing.
-The floor has no threads and no queue either.
+broker, and a subscriber in another process. The skeleton does no work in between: no grammar, no rules, no envelope,
+no chain, no sealing; with a bare message it leaves out as well what the contract has beside a body, which broker and
+subscriber have to read. The floor has no threads and no queue either, and no keypad.
 """
 
 import argparse
 import queue
-import sqlite3
 import statistics
 import sys
 import tempfile
@@ -16,15 +16,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
+from benchmarks import skeleton as edges
 from controller.contract.topics import Source, Topics
-from drivers.readings import KeyPressed, Reading
-from drivers.supervisor import Supervisor
 from simulators import config, plan
 from simulators.broker import MosquittoBroker
 from simulators.process import DaemonProcess
@@ -37,8 +37,6 @@ NS_MS = 1_000_000
 WAIT_S = 5.0
 HAND_S = 0.03
 """The hand's way to the next key: what was typed before is worked off, for both."""
-PAYLOAD = b"x" * 900
-"""About the size of an ``action.taken``."""
 HAND = """\
 variant = "NT"
 ante_trimming_status = true
@@ -102,79 +100,35 @@ def _raises(
     return taken
 
 
-def skeleton(folder: Path, count: int) -> list[float]:
+def skeleton(folder: Path, count: int, *, labels: bool = True) -> list[float]:
     """The same road without any work on it."""
-    with _road(folder) as (host, arrivals, client):
-        inbox: queue.Queue[Reading] = queue.Queue(1024)
-        due = threading.Event()
-        stop = threading.Event()
-        database = folder / "skeleton.db"
-        _table(database)
-
-        def core() -> None:
-            with sqlite3.connect(database, isolation_level=None) as connection:
-                connection.execute("PRAGMA synchronous=FULL")
-                while not stop.is_set():
-                    try:
-                        reading = inbox.get(timeout=0.2)
-                    except queue.Empty:
-                        continue
-                    if isinstance(reading, KeyPressed):
-                        connection.execute("INSERT INTO row (body) VALUES (?)", (PAYLOAD,))
-                        due.set()
-
-        def pump() -> None:
-            with sqlite3.connect(database, isolation_level=None) as connection:
-                last = 0
-                while not stop.is_set():
-                    if not due.wait(0.2):
-                        continue
-                    due.clear()
-                    for row, body in connection.execute("SELECT row, body FROM row WHERE row > ?", (last,)).fetchall():
-                        client.publish("bench/skeleton", body, qos=1)
-                        last = row
-
-        def emit(reading: Reading) -> bool:
-            inbox.put(reading)
-            return True
-
-        threads = [threading.Thread(target=core), threading.Thread(target=pump)]
-        for thread in threads:
-            thread.start()
-        supervisor = Supervisor(
-            "keys0", host.uris["keys0"], "keypad", emit=emit, clock=time.monotonic_ns, test_mode=True
-        )
-        supervisor.start()
-        try:
-            _until(supervisor.up)
-            return _taps(host, arrivals, count)
-        finally:
-            supervisor.stop(5.0)
-            stop.set()
-            for thread in threads:
-                thread.join()
+    edge = partial(edges.skeleton, labels=labels)
+    with (
+        _road(folder) as (host, arrivals, port),
+        edges.running(edge, folder / "skeleton.db", port, host.uris["keys0"]),
+    ):
+        taken = []
+        for _ in range(count):
+            time.sleep(HAND_S)
+            at = int(host.do("press", "keys0", key="ENTER")["at"])
+            taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
+            host.do("release", "keys0", key="ENTER")
+        return taken
 
 
 def floor(folder: Path, count: int) -> list[float]:
     """A commit and a publish in one thread, without a keypad."""
-    with _road(folder) as (_, arrivals, client):
-        database = folder / "floor.db"
-        _table(database)
-        taken: list[float] = []
-        with sqlite3.connect(database, isolation_level=None) as connection:
-            connection.execute("PRAGMA synchronous=FULL")
-            for _ in range(count):
-                at = time.monotonic_ns()
-                connection.execute("INSERT INTO row (body) VALUES (?)", (PAYLOAD,))
-                client.publish("bench/floor", PAYLOAD, qos=1)
-                taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
+    with (
+        _road(folder) as (_, arrivals, port),
+        edges.running(edges.floor, folder / "floor.db", port) as line,
+    ):
+        taken = []
+        for _ in range(count):
+            time.sleep(HAND_S)
+            line.send("go")
+            arrived = arrivals.get(timeout=WAIT_S)
+            taken.append((arrived - int(line.recv())) / NS_MS)
         return taken
-
-
-def _table(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("CREATE TABLE row (row INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NULL)")
 
 
 @contextmanager
@@ -201,32 +155,15 @@ def _hearing(port: int, topic: str) -> Iterator["queue.Queue[int]"]:
 
 
 @contextmanager
-def _road(folder: Path) -> Iterator[tuple[Host, "queue.Queue[int]", Client]]:
-    """A keypad, a broker, a publisher and a subscriber."""
+def _road(folder: Path) -> Iterator[tuple[Host, "queue.Queue[int]", int]]:
+    """A keypad, a subscriber, and the port of the broker."""
     keypad = [{"name": "keys0", "driver": "keypad", "product": 0xF002, "serial": "BENCH"}]
     with (
         MosquittoBroker(folder) as broker,
         _hearing(broker.port, "bench/#") as arrivals,
         Host(keypad, folder / "bench.sock") as host,
     ):
-        speaking = Client(CallbackAPIVersion.VERSION2, "bench-pub", protocol=MQTTProtocolVersion.MQTTv5)
-        speaking.connect("127.0.0.1", broker.port)
-        speaking.loop_start()
-        try:
-            yield host, arrivals, speaking
-        finally:
-            speaking.disconnect()
-            speaking.loop_stop()
-
-
-def _taps(host: Host, arrivals: "queue.Queue[int]", count: int) -> list[float]:
-    taken = []
-    for _ in range(count):
-        time.sleep(HAND_S)
-        at = int(host.do("press", "keys0", key="ENTER")["at"])
-        taken.append((arrivals.get(timeout=WAIT_S) - at) / NS_MS)
-        host.do("release", "keys0", key="ENTER")
-    return taken
+        yield host, arrivals, broker.port
 
 
 def _p99(taken: list[float]) -> float:
@@ -247,17 +184,23 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300, help="keys measured for each")
     parser.add_argument("--turns", type=int, default=4, help="in how many turns")
     options = parser.parse_args()
-    roads = {"floor": floor, "skeleton": skeleton, "feltd": product}
+    bare = partial(skeleton, labels=False)
+    roads: dict[str, Callable[[Path, int], list[float]]] = {
+        "floor": floor,
+        "skeleton, bare message": bare,
+        "skeleton": skeleton,
+        "feltd": product,
+    }
     taken: dict[str, list[float]] = {name: [] for name in roads}
     for _ in range(options.turns):
         for name, run in roads.items():
             with tempfile.TemporaryDirectory(prefix="felt") as folder:
                 taken[name] += run(Path(folder), max(1, options.count // options.turns))
-    print(f"{'key to subscriber':<20}{'p50 ms':>10}{'p99 ms':>10}{'x skeleton p50':>17}{'p99':>8}")
+    print(f"{'key to subscriber':<24}{'p50 ms':>10}{'p99 ms':>10}{'x skeleton p50':>17}{'p99':>8}")
     figures = {name: (statistics.median(all_), _p99(all_)) for name, all_ in taken.items()}
     base = figures["skeleton"]
     for name, (p50, p99) in figures.items():
-        print(f"{name:<20}{p50:>10.2f}{p99:>10.2f}{p50 / base[0]:>17.2f}{p99 / base[1]:>8.2f}")
+        print(f"{name:<24}{p50:>10.2f}{p99:>10.2f}{p50 / base[0]:>17.2f}{p99 / base[1]:>8.2f}")
     return 0
 
 
