@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from backoffice.errors import Forged, OfficeError, UsageError
 from backoffice.opening import open_store
 from backoffice.store import Pin, Refused, Store
-from backoffice.verifying import enrolled, follows, heads, source_of, table_name, unlinked, verify_table
+from backoffice.verifying import accept, enrolled, follows, heads, source_of, table_name, unlinked, verify_table
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.errors import ContractError
 from controller.contract.following import Report
@@ -80,6 +80,15 @@ def _enrol(args: argparse.Namespace) -> int:
             raise UsageError("key", str(args.key), f"{remedy}to this one: ask the house, then add --also")
         store.pin(Pin(table, args.test, key.public_bytes_raw()))
     print(f"{table}: pinned for {'test' if args.test else 'live'} events")
+    return OK
+
+
+def _accept(args: argparse.Namespace) -> int:
+    table = table_name(source_of(args.table))
+    with closing(open_store(args.store)) as store:
+        enrolled(store, table)
+        accept(store, table, args.ledger, args.by, args.reason)
+    print(f"{table}: ledger {args.ledger} may begin anew, by {args.by}")
     return OK
 
 
@@ -346,6 +355,13 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--office-key", type=Path, metavar="FILE", help="office.pub: who must have countersigned it")
     verify.add_argument("--json", action="store_true")
     broker(verify, required=False)
+
+    ruled = add("accept", "rule that a ledger rightly names none before it: a new device, disk or key", _accept)
+    store(ruled)
+    ruled.add_argument("table", metavar="SITE/TABLE")
+    ruled.add_argument("ledger", metavar="LEDGER", help="its id, as verify tells it")
+    ruled.add_argument("--by", required=True, metavar="NAME", help="who rules")
+    ruled.add_argument("--reason", required=True, metavar="TEXT", help="why it begins anew; verify repeats both")
 
     sums = add("sums", "check the sums of hands, slips and meters, and tell each shift's win", _sums)
     store(sums)

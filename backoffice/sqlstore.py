@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, Self
 
-from backoffice.store import Event, Pin, Refused
+from backoffice.store import Accepted, Event, Pin, Refused
 from controller.contract.integrity import digest
 
 TABLES = """
@@ -21,7 +22,10 @@ create table if not exists refused (
   reason text not null, payload {bytes} not null, primary key (source, ledger, sequence, sha256));
 create table if not exists pin (
   site_table text not null, test {bool} not null, public_key {bytes} not null,
-  primary key (site_table, test, public_key))
+  primary key (site_table, test, public_key));
+create table if not exists accepted (
+  site_table text not null, ledger text not null, ruled_by text not null, reason text not null, ruled text not null,
+  primary key (site_table, ledger))
 """
 NO_STORE = "holds no store of feltoffice: check its name, or begin one with feltoffice enrol"
 COLUMNS = "source, ledger, sequence, row_no, type, gamingday, session, subject, happened, test, payload"
@@ -130,6 +134,22 @@ class SqlStore(ABC):
         """See ``Store``."""
         found = self._read("select site_table, test, public_key from pin order by site_table", ())
         return [Pin(name, bool(test), bytes(key)) for name, test, key in found if table in (None, name)]
+
+    def accept(self, accepted: Accepted) -> None:
+        """See ``Store``."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._run(
+            "insert into accepted (site_table, ledger, ruled_by, reason, ruled) values (?, ?, ?, ?, ?) "
+            "on conflict do nothing",
+            (accepted.table, accepted.ledger, accepted.by, accepted.reason, now),
+        )
+
+    def accepted(self, table: str) -> list[Accepted]:
+        """See ``Store``."""
+        found = self._read(
+            "select site_table, ledger, ruled_by, reason from accepted where site_table = ? order by ruled", (table,)
+        )
+        return [Accepted(*row) for row in found]
 
     @abstractmethod
     def close(self) -> None:

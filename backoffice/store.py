@@ -52,6 +52,16 @@ class Refused:
     payload: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A ledger that names none before it though others of its table are stored, and who ruled that this is right."""
+
+    table: str
+    ledger: str
+    by: str
+    reason: str
+
+
 class Store(Protocol):
     """What a store can do. Everything raises ``StoreError`` where it fails."""
 
@@ -87,6 +97,12 @@ class Store(Protocol):
 
     def pins(self, table: str | None = None) -> list[Pin]:
         """The pinned keys, of one table or of all."""
+
+    def accept(self, accepted: Accepted) -> None:
+        """Keep a ruling. The first one of a ledger stands."""
+
+    def accepted(self, table: str) -> list[Accepted]:
+        """The rulings of a table."""
 
     def close(self) -> None:
         """Give it back."""

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from backoffice.errors import UsageError
 from backoffice.messages import Previous, previous_of
-from backoffice.store import Event, Pin, Store
+from backoffice.store import Accepted, Event, Pin, Store
 from controller.contract.checkpoint import Checkpoint
 from controller.contract.following import Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
@@ -15,6 +15,8 @@ from controller.contract.topics import Source
 
 NOT_LINKED = "its ledger.began (stream ops) is not stored: whether another ledger came before it is not known"
 NOT_STORED = "the ledger before it is not stored"
+ANEW = "names no ledger before it, though of this table is stored"
+LOST = "what that one had not yet sent is lost: find out who took it away, then rule: feltoffice accept"
 
 
 def source_of(table: str) -> Source:
@@ -46,6 +48,28 @@ def enrolled(store: Store, table: str) -> list[Pin]:
     if pins := store.pins(table):
         return pins
     raise UsageError("table", table, "is not enrolled: feltoffice enrol STORE SITE/TABLE --key FILE")
+
+
+def accept(store: Store, table: str, ledger: str, by: str, reason: str) -> None:
+    """A person rules that a ledger rightly names none before it: a new device, a new disk, a lost key.
+
+    Raises ``UsageError`` where there is nothing to rule on or no word of who and why, ``StoreError``.
+    """
+    for field, said in (("--by", by), ("--reason", reason)):
+        if not said.strip() or not said.isprintable():
+            raise UsageError(field, said, "say it in one line")
+    heard = ordered(store, table)
+    if ledger not in heard:
+        raise UsageError("ledger", ledger, f"nothing of it is stored; of {table} there is {', '.join(heard) or 'none'}")
+    anew = [one for one in heard[1:] if _begins_anew(store, table, one)]
+    if ledger not in anew:
+        raise UsageError("ledger", ledger, "is the first, or names the one before it: there is nothing to rule on")
+    store.accept(Accepted(table, ledger, by, reason))
+
+
+def _begins_anew(store: Store, table: str, ledger: str) -> bool:
+    first = next((one for one in store.events(table, ledger) if one.type == "ledger.began"), None)
+    return first is not None and previous_of(first.payload) is None
 
 
 def follows(store: Store, table: str, key: Ed25519PublicKey) -> bool:
@@ -88,6 +112,12 @@ def _verify(
             notes = [] if linked is None or _kept(linked, before) else [f"{NOT_STORED}: {linked.ledger}"]
             for fault in _linked(one, linked, before) if linked else ():
                 follower.fault(fault)
+            if linked is None and before:
+                anew = f"{ANEW} {before[-1].ledger}"
+                if ruled := next((one for one in store.accepted(table) if one.ledger == ledger), None):
+                    notes = [f"{anew}; accepted by {ruled.by}: {ruled.reason}"]
+                else:
+                    follower.fault(one.fault(f"{anew}; {LOST}"))
     follower.against_checkpoint()
     report = follower.report()
     return replace(report, notes=(*report.notes, *notes))

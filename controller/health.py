@@ -12,6 +12,7 @@ import structlog
 
 from controller.capture.starting import Capturing
 from controller.delivery.counters import BOUNDS, Counters
+from controller.delivery.others import ANOTHER
 from controller.delivery.pump import Pump
 from controller.inbox import Inbox
 from controller.ledger.errors import LedgerError
@@ -23,7 +24,6 @@ from drivers.supervisor import Supervisor
 
 UNSENT_S = 60.0
 """Something that has been unsent for so long is told as a trouble."""
-ANOTHER = "another process publishes as this table: stop it, or give it a name of its own"
 TORN = (
     "the broker lets this table in and leaves it again and again without a word: look in its log whether another "
     "client has the table's client id, else at the network"

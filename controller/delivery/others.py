@@ -6,6 +6,11 @@ never came (the broker went as well) is held to be there until nothing was seen 
 
 import math
 
+ANOTHER = (
+    "words of this table are at the broker that are not of this ledger: another process publishes as this table (stop "
+    "it, or give it a name of its own), or the ledger here was begun or put back in the place of one that said more"
+)
+"""What a person is told: from here nobody can see which of the two it is."""
 GONE_S = 60.0
 """So long after the last sign of one who has gone the trouble is over."""
 SILENT_S = 3600.0

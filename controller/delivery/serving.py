@@ -13,6 +13,7 @@ from controller.contract.topics import Topics
 from controller.delivery import replay
 from controller.delivery.counters import Counters
 from controller.delivery.flight import Flight
+from controller.delivery.others import ANOTHER
 from controller.delivery.publisher import Asked, Message
 from controller.delivery.refusals import Refusals
 from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted, Unanswered, read_json
@@ -168,4 +169,4 @@ class Serving:
             self._counters.others.came(who, number, now)
         if strange:
             self._counters.conflicts += 1
-            _log.error("another process publishes as this table: stop it, or give it a name of its own", ledger=other)
+            _log.error(ANOTHER, ledger=other)

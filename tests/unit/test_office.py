@@ -1,5 +1,6 @@
 """What ``feltoffice`` says where there is nothing: no store, no table, no event, no broker, no such hand."""
 
+import json
 import os
 import shutil
 import socket
@@ -213,3 +214,75 @@ def test_the_offices_own_key_gets_a_folder_of_its_own(tmp_path: Path, capsys: py
     (tmp_path / "file").write_text("")
     assert cli.main(["keys", str(tmp_path / "file")]) == cli.USAGE
     assert "cannot be written" in capsys.readouterr().err
+
+
+def taken_away(desk: Desk, folder: Path) -> tuple[Path, Path]:
+    """A ledger that was taken from the table, and the one that the table began without it."""
+    with desk.open() as ledger:
+        play(ledger)
+    folder.mkdir(exist_ok=True)
+    old = folder / "old.ledger"
+    shutil.move(desk.path, old)
+    with desk.open() as ledger:
+        play(ledger)
+    return old, desk.path
+
+
+def name_of(ledger: Path) -> str:
+    name: str = json.loads(bodies(ledger)[0])["ledger"]
+    return name
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["old first", "new first"])
+def test_a_ledger_that_begins_anew_is_a_fault_until_a_person_has_ruled(
+    first: int, store: Path, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = taken_away(desk, tmp_path)
+    take(store, files[first])
+    assert cli.main(["verify", str(store)]) == cli.OK, "alone it is the table's first"
+    take(store, files[1 - first])
+    capsys.readouterr()
+    assert cli.main(["verify", str(store)]) == cli.UNSOUND
+    before, anew = name_of(files[first]), name_of(files[1 - first])
+    said = capsys.readouterr().out
+    assert f"names no ledger before it, though of this table is stored {before}" in said
+    assert "feltoffice accept" in said
+    assert cli.main(["checkpoint", str(store), NAME, "--key", "no key is read"]) == cli.UNSOUND
+    ruling = ["--by", "M. Kos", "--reason", "the disk was replaced"]
+    assert cli.main(["accept", str(store), NAME, anew, *ruling]) == cli.OK
+    capsys.readouterr()
+    assert cli.main(["verify", str(store)]) == cli.OK
+    assert "accepted by M. Kos: the disk was replaced" in capsys.readouterr().out
+    assert cli.main(["accept", str(store), NAME, anew, "--by", "another", "--reason", "later"]) == cli.OK
+    capsys.readouterr()
+    cli.main(["verify", str(store)])
+    assert "accepted by M. Kos" in capsys.readouterr().out, "the first ruling stands"
+
+
+def test_a_ruling_names_what_it_is_about_who_and_why(
+    store: Path, desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = taken_away(desk, tmp_path)
+    for one in files:
+        take(store, one)
+    first, anew = map(name_of, files)
+    for ledger, by, reason, word in [
+        ("no-such", "M. Kos", "why", f"nothing of it is stored; of {TABLE} there is {first}, {anew}"),
+        (first, "M. Kos", "why", "is the first, or names the one before it"),
+        (anew, " ", "why", "--by"),
+        (anew, "M. Kos", "", "--reason"),
+        (anew, "M. Kos", "two\nlines", "--reason"),
+    ]:
+        assert cli.main(["accept", str(store), NAME, ledger, "--by", by, "--reason", reason]) == cli.USAGE
+        assert word in capsys.readouterr().err
+    assert cli.main(["verify", str(store)]) == cli.UNSOUND
+
+
+def test_a_ruling_on_one_ledger_is_none_on_the_next(store: Path, desk: Desk, tmp_path: Path) -> None:
+    old, new = taken_away(desk, tmp_path)
+    take(store, old)
+    take(store, new)
+    assert cli.main(["accept", str(store), NAME, name_of(new), "--by", "M. Kos", "--reason", "a new disk"]) == cli.OK
+    _, third = taken_away(desk, tmp_path / "again")
+    take(store, third)
+    assert cli.main(["verify", str(store)]) == cli.UNSOUND
