@@ -281,13 +281,15 @@ def _unseal(args: argparse.Namespace) -> int:
 
 def _connection(args: argparse.Namespace) -> Any:
     from backoffice.following import Connection  # noqa: PLC0415
+    from backoffice.keys import password, secret  # noqa: PLC0415
 
     try:
         parts = urlsplit(args.broker)
         port = parts.port or {"mqtt": 1883, "mqtts": 8883}[parts.scheme]
     except (ValueError, KeyError):
         raise UsageError("--broker", args.broker, "write mqtt://host[:port] or mqtts://host[:port]") from None
-    password = args.password_file.read_text(encoding="utf-8").rstrip("\n") if args.password_file else None
+    if args.certificate_key is not None:
+        secret("--certificate-key", args.certificate_key)
     return Connection(
         host=parts.hostname or "",
         port=port,
@@ -295,7 +297,7 @@ def _connection(args: argparse.Namespace) -> Any:
         version=args.mqtt,
         tls=parts.scheme == "mqtts",
         username=args.username,
-        password=password,
+        password=password("--password-file", args.password_file) if args.password_file else None,
         ca=args.ca,
         certificate=args.certificate,
         key=args.certificate_key,

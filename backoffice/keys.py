@@ -71,11 +71,27 @@ def public_key(path: Path, *, test: bool | None = None) -> Ed25519PublicKey:
     return key
 
 
-def _private(path: Path) -> object:
+def secret(field: str, path: Path) -> bytes:
+    """The content of a file that its owner alone may read. Raises ``UsageError``, which names ``field``."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
-            raise UsageError("key", str(path), f"others can read it (mode {mode:04o}): chmod 600 it")
-        return load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+            raise UsageError(field, str(path), f"others can read it (mode {mode:04o}): chmod 600 it")
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(field, str(path), f"cannot be read: {error.strerror}") from error
+
+
+def password(field: str, path: Path) -> str:
+    """The password that is in a file. Raises ``UsageError``."""
+    try:
+        return secret(field, path).decode().rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise UsageError(field, str(path), "is no text in UTF-8") from error
+
+
+def _private(path: Path) -> object:
+    try:
+        return load_pem_private_key(secret("key", path), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise UsageError("key", str(path), f"cannot be read as a private key ({error})") from error

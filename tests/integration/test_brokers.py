@@ -183,6 +183,7 @@ def office_at(rabbit: Rabbit, folder: Path, desk: Desk) -> tuple[dict[str, Any],
     run: dict[str, Any] = {"cwd": ROOT, "capture_output": True, "text": True, "timeout": 90}
     store, password = folder / "office.db", folder / "office-password"
     password.write_text("office-password\n")
+    password.chmod(0o600)
     key = str(desk.folder / "signing.pub")
     subprocess.run([*office, "enrol", str(store), "zg1/t07", "--key", key, "--test"], check=True, **run)
     where = ["--broker", f"mqtt://127.0.0.1:{rabbit.port}", "--client", "accounting", "--mqtt", "3.1.1"]

@@ -286,3 +286,22 @@ def test_a_ruling_on_one_ledger_is_none_on_the_next(store: Path, desk: Desk, tmp
     _, third = taken_away(desk, tmp_path / "again")
     take(store, third)
     assert cli.main(["verify", str(store)]) == cli.UNSOUND
+
+
+@pytest.mark.parametrize("option", ["--password-file", "--certificate-key"])
+def test_a_secret_that_others_can_read_is_not_used(
+    option: str, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "secret"
+    follow = ["follow", str(store), "--broker", "mqtts://127.0.0.1:1", option, str(file), "--seconds", "1"]
+    assert cli.main(follow) == cli.USAGE
+    assert f"{option}: {str(file)!r}: cannot be read: No such file" in capsys.readouterr().err
+    file.write_bytes(b"\xff")
+    for mode in (0o640, 0o604, 0o660):
+        file.chmod(mode)
+        assert cli.main(follow) == cli.USAGE
+        assert f"{option}: {str(file)!r}: others can read it (mode {mode:04o}): chmod 600 it" in capsys.readouterr().err
+    if option == "--password-file":
+        file.chmod(0o600)
+        assert cli.main(follow) == cli.USAGE
+        assert "is no text in UTF-8" in capsys.readouterr().err
