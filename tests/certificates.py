@@ -38,6 +38,7 @@ class Authority:
         certificate, secret = self._folder / f"{name}.crt", self._folder / f"{name}.key"
         certificate.write_bytes(builder.sign(self._key, SHA256()).public_bytes(Encoding.PEM))
         secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        secret.chmod(0o600)
         return certificate, secret
 
 

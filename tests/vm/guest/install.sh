@@ -35,6 +35,7 @@ chmod -R u=rwX,g=rX,o= /etc/feltd/*.toml /etc/feltd/chips /etc/feltd/decks
 systemctl -q enable feltd@t07
 
 # ---- the broker: encrypted for the table and the back office, plain on loopback for the rig
+install -m 0600 /dev/null /opt/check/office-password
 od -An -tx1 -N16 /dev/urandom | tr -d ' \n' >/opt/check/office-password
 mosquitto_passwd -c -b /etc/mosquitto/passwords zg1-t07 "$(cat /etc/feltd/t07/broker-password)"
 mosquitto_passwd -b /etc/mosquitto/passwords office "$(cat /opt/check/office-password)"
