@@ -61,7 +61,7 @@ FLUSH_S = 5.0
 """How long an orderly end waits for the broker. What is left is delivered after the next start."""
 ARCHIVE_S = 60.0
 """How often a closed table is asked whether its ledger is to be archived."""
-NOTICES = frozenset({"link.lost", "link.restored"})
+NOTICES = frozenset({"link.lost", "link.restored", "ledger.fault"})
 """What the pump tells that becomes a record; the rest is for the log."""
 
 log = structlog.get_logger()

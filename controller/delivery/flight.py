@@ -64,6 +64,8 @@ class Flight:
     """What is being committed, as it will be sent."""
     acked: list[int] = field(default_factory=list)
     read_to: int = 0
+    known_to: int = 0
+    """Up to this row the ledger was looked through for what is unsent; that went to ``ready``."""
     more: bool = True
     replay: Replay | None = None
     shown: int | None = None

@@ -1,8 +1,13 @@
 """The port through which the pump publishes: small enough that another protocol fits behind it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+Notify = Callable[[str, Mapping[str, Any]], None]
+"""Called from the pump's thread; must not block. Kinds: ``link.lost`` and ``link.restored`` (``since``, ``queued``,
+``range``, ``cause``), ``ledger.fault`` (``faults``, ``first``), and for the operator ``record.withheld`` (``stream``,
+``sequence``, ``type``, ``cause``) and ``outbox.failed`` (``cause``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -23,18 +22,13 @@ from controller.delivery.barred import Barred
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError
 from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about, as_message
-from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Publisher, Unheard
+from controller.delivery.publisher import Answered, Asked, Dropped, Message, Notify, Outcome, Publisher, Unheard
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
 from controller.delivery.serving import Serving
 from controller.ledger.database import UNREADABLE
 from controller.ledger.errors import LedgerError
 from controller.ledger.outbox import Outbox, Unsent
-
-Notify = Callable[[str, Mapping[str, Any]], None]
-"""Called from the pump's thread; must not block. Kinds: ``link.lost`` and ``link.restored`` (``since``, ``queued``,
-``range``, ``cause``), and for the operator ``record.withheld`` (``stream``, ``sequence``, ``type``, ``cause``) and
-``outbox.failed`` (``cause``)."""
 
 _log = structlog.get_logger("delivery")
 
@@ -69,7 +63,7 @@ class Pump:
         self._description = description
         self._settings = settings or PumpSettings()
         self.counters = Counters()
-        self._serving = Serving(ledger, topics, grants or {}, description, self.counters)
+        self._serving = Serving(ledger, topics, grants or {}, description, self.counters, notify)
         # Bounded by what is put in: an outcome per message of the window, and the end of a connection.
         self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
@@ -231,6 +225,7 @@ class Pump:
         """
         while not flight.held and flight.rows_under_way < (self._settings.window if flight.moving else 1):
             if not flight.ready and flight.more:
+                flight.known_to = outbox.last_row()
                 flight.ready.extend(outbox.unsent(flight.read_to, _READ_AT_ONCE, self._barred.streams))
                 # Fewer than asked for is all there is; a row that comes later comes with a wake.
                 flight.more = len(flight.ready) == _READ_AT_ONCE

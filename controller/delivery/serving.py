@@ -14,13 +14,17 @@ from controller.delivery import replay
 from controller.delivery.counters import Counters
 from controller.delivery.flight import Flight
 from controller.delivery.others import ANOTHER
-from controller.delivery.publisher import Asked, Message
+from controller.delivery.publisher import Asked, Message, Notify
 from controller.delivery.refusals import Refusals
 from controller.delivery.requests import Desk, Grants, RebirthWanted, Refusal, ReplayWanted, Unanswered, read_json
 from controller.ledger.errors import LedgerError
 
 MOST_WAITING = 16
 BUSY_MS = 1000
+OUTRUN = (
+    "outrun: the broker has words of a later connection of this ledger: this file is an older copy, or another process "
+    "writes one, and what is written now repeats numbers; compare it with the back office before you play on"
+)
 UNWELCOME = 4
 """So many connections in a row that ended at a snapshot: it is why."""
 
@@ -30,8 +34,12 @@ _log = structlog.get_logger("delivery")
 class Serving:
     """One replay at a time; what comes while one runs is told to come again."""
 
-    def __init__(self, path: Path, topics: Topics, grants: Grants, description: bytes, counters: Counters) -> None:
+    def __init__(
+        self, path: Path, topics: Topics, grants: Grants, description: bytes, counters: Counters, notify: Notify
+    ) -> None:
         self._path = path
+        self._notify = notify
+        self._outrun = False
         self._topics = topics
         self._description = description
         self._counters = counters
@@ -79,13 +87,23 @@ class Serving:
 
         A broker that can only hang up on what it does not want gets it no more after some times.
         """
-        shown, behind = self._shown, flight.ready or flight.more or flight.held
-        if shown is None or behind or self._told == (flight.session, shown[0]) or self._hang_ups >= UNWELCOME:
+        shown = self._shown
+        if (
+            shown is None
+            or not self._is_out(shown[0], flight)
+            or self._told == (flight.session, shown[0])
+            or self._hang_ups >= UNWELCOME
+        ):
             return
         if self._unanswered and self._told[0] != flight.session:
             self._hang_ups += 1
         self._told, self._unanswered = (flight.session, shown[0]), True
         yield Message(self._topics.snapshot, shown[1], retain=True)
+
+    def _is_out(self, row: int, flight: Flight) -> bool:
+        """Whether all that the table has told up to a row was sent: nobody is shown what ``play`` has not said."""
+        behind = flight.ready or flight.more or flight.held or "play" in self._counters.barred
+        return not behind and row <= max(flight.read_to, flight.known_to)
 
     def answers(self, flight: Flight, ledger: str) -> Iterator[Message]:
         """What is to be said now: how the table stands, and answers."""
@@ -116,7 +134,7 @@ class Serving:
                 for topic, body in ((self._topics.description, self._description), (self._topics.state, state)):
                     yield Message(topic, body, retain=True)
                     yield address.event(body)
-                if self._shown is not None and self._desk.may_read(address.client, "play"):
+                if self._shown and self._is_out(self._shown[0], flight) and self._desk.may_read(address.client, "play"):
                     yield address.event(self._shown[1])
                 yield address.answer({"done": True})
             case ReplayWanted(address=address) if flight.replay is not None:
@@ -170,3 +188,9 @@ class Serving:
         if strange:
             self._counters.conflicts += 1
             _log.error(ANOTHER, ledger=other)
+        # A rehearsal may begin one ledger, by its id, as often as it likes.
+        ahead = number is not None and (number > session or (asked.kept and number == session))
+        if other == ledger and ahead and not self._outrun and not self._topics.test:
+            self._outrun = True
+            place = {"row": None, "stream": "", "sequence": "0" * 16}
+            self._notify("ledger.fault", {"faults": 1, "first": place | {"what": OUTRUN}})

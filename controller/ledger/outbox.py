@@ -45,11 +45,20 @@ class Outbox:
         self.ledger = about["ledger"]
 
     def next_session(self) -> int:
-        """Number a new connection to the broker. The number never comes again, also not after a restart."""
-        (value,) = self._connection.execute(
-            "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'session' RETURNING value"
-        ).fetchone()
+        """Number a new connection to the broker. The number never comes again, also not after a power cut."""
+        try:
+            self._connection.execute("PRAGMA synchronous = FULL")
+            (value,) = self._connection.execute(
+                "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'session' RETURNING value"
+            ).fetchone()
+        finally:
+            self._connection.execute("PRAGMA synchronous = NORMAL")
         return int(value)
+
+    def last_row(self) -> int:
+        """The last row that is committed, 0 in an empty file."""
+        (row,) = self._connection.execute("SELECT coalesce(max(row), 0) FROM row").fetchone()
+        return int(row)
 
     def unsent(self, after: int, limit: int, but: Collection[str] = ()) -> list[Unsent]:
         """The next unacknowledged rows after a row, in row order; a withheld one as what stands in its place.

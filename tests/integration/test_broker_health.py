@@ -1,25 +1,33 @@
 """What ``feltd health`` and the numbers say of the broker: who else has our name, and whether we may listen."""
 
+import shutil
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
-from controller.contract.state import state_body
+from controller.contract.state import description_body, state_body
+from controller.contract.topics import Topics
 from controller.delivery import others
-from controller.delivery.mqtt import MqttPublisher
+from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.publisher import Unheard
+from controller.delivery.pump import Pump
 from controller.health import Health
 from controller.inbox import Inbox
 from controller.ledger.files import Retention
+from controller.ledger.keys import Keys, create_signing_key
+from controller.ledger.outbox import Outbox
+from controller.ledger.store import Ledger
 from controller.ledgercare import BackgroundCheck, FillWatch
 from simulators.broker import MosquittoBroker, mosquitto_program
-from tests.delivering import TOPICS, Rig, make_rig, unsent
-from tests.ledgers import WALL, record
+from tests.delivering import QUICK, TOPICS, Rig, make_rig, unsent
+from tests.ledgers import SOURCE, WALL, new_desk, record
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -94,6 +102,54 @@ def test_another_of_whom_only_the_last_word_is_heard_is_a_trouble(broker: Mosqui
         wait_until(lambda: ours.pump.counters.conflicts > 0, what="the last word")
         assert "stop it" in bad(health)["name"]
         assert "feltd_name_shared 1" in health.metrics()
+
+
+@pytest.mark.parametrize("test", [False, True], ids=["live", "rehearsal"])
+def test_an_old_copy_that_is_put_back_is_a_fault_of_the_ledger(
+    broker: MosquittoBroker, tmp_path: Path, *, test: bool
+) -> None:
+    """The broker still has the table's words of later connections. A rehearsal may begin one ledger again and again."""
+    desk = new_desk(tmp_path / "table")
+    if not test:
+        create_signing_key(desk.folder / "live.key", desk.folder / "live.pub", test=False)
+    told: list[tuple[str, Mapping[str, Any]]] = []
+
+    def run() -> None:
+        keys = Keys.load(
+            device=desk.folder / "device.key",
+            auditor=desk.folder / "auditor.pub",
+            signing=desk.folder / ("signing.key" if test else "live.key"),
+            create=True,
+        )
+        with Ledger.open(desk.path, source=SOURCE, test=test, keys=keys, wall_ns=WALL) as ledger:
+            pump = Pump(
+                ledger.path,
+                Topics(SOURCE, test=test),
+                MqttPublisher(MqttSettings("127.0.0.1", broker.port, client_id="felt-zg1-t07")),
+                notify=lambda kind, data: told.append((kind, data)),
+                description=description_body(SOURCE, ledger.id, test=test, software="0"),
+                settings=QUICK,
+                grants=GRANTS,
+            )
+            pump.start()
+            try:
+                # What the broker keeps comes before its answer to what was said behind the subscription.
+                pump.wake(ledger.append([record("daemon.started", "ops", reason="start")], WALL))
+                with closing(Outbox(desk.path)) as outbox:
+                    wait_until(lambda: outbox.depth() == 0, what="the broker's answers")
+            finally:
+                pump.stop(5.0)
+
+    run()
+    shutil.copy(desk.path, tmp_path / "copy")
+    run()
+    run()
+    assert told == [], "a start is no fault"
+    shutil.copy(tmp_path / "copy", desk.path)
+    run()
+    assert [kind for kind, _ in told] == ([] if test else ["ledger.fault"])
+    if not test:
+        assert "older copy" in told[0][1]["first"]["what"]
 
 
 def test_one_who_only_takes_our_client_id_is_suspected(broker: MosquittoBroker, tmp_path: Path) -> None:

@@ -18,11 +18,12 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from controller.delivery.flight import PumpSettings
+from controller.delivery.publisher import Message
 from controller.delivery.requests import BURST
 from controller.ledger.outbox import Outbox
 from simulators.broker import MosquittoBroker, mosquitto_program
-from tests.delivering import TOPICS, Rig, make_rig, unsent
-from tests.ledgers import play
+from tests.delivering import TOPICS, Gate, Rig, make_rig, unsent
+from tests.ledgers import WALL, play, record
 from tests.subscribers import Subscriber
 from tests.waiting import wait_until
 
@@ -215,11 +216,72 @@ def test_a_snapshot_is_retained_behind_what_it_tells_of(broker: MosquittoBroker,
         answered, end = pit.answer()
         assert answered[-1] == shown
         assert end == {"done": True}
-        r.pump.show(r.ledger.row + 1, b'{"newer":true}')
+        play(r.ledger)
+        r.pump.wake()
+        r.pump.show(r.ledger.row, b'{"newer":true}')
         wait_until(lambda: topics_of(subscriber, told) >= 2, what="the next one")
         with Subscriber(broker.port) as late:
             wait_until(lambda: any(heard.topic == told for heard in list(late.heard)), what="the retained one")
             assert [heard.body for heard in late.heard if heard.topic == told] == [b'{"newer":true}']
+
+
+class Meanwhile(Gate):
+    """Does something at the very moment at which a message is handed in: what another thread may do then."""
+
+    def __init__(self, topic: str, act: Callable[[], None]) -> None:
+        super().__init__()
+        self._topic, self._act = topic, act
+
+    def publish(self, message: Message) -> int:
+        if message.topic == self._topic:
+            self._topic = ""
+            self._act()
+        return super().publish(message)
+
+
+@pytest.mark.parametrize("where", ["a record", "the last word of the start"])
+def test_a_snapshot_of_what_is_committed_meanwhile_waits_until_that_is_out(
+    broker: MosquittoBroker, rig: MakeRig, where: str
+) -> None:
+    shown = b'{"snapshot":true}'
+    written: list[bytes] = []
+
+    def meanwhile() -> None:
+        rows = r.ledger.append([record("seat.left", seat=1)], WALL)
+        written.extend(row.body for row in rows)
+        r.pump.wake(rows)
+        r.pump.show(r.ledger.row, shown)
+
+    topic = TOPICS.event("play", "button.placed") if where == "a record" else TOPICS.description
+    with rig(broker.port, gate=Meanwhile(topic, meanwhile)) as r, Subscriber(broker.port) as subscriber:
+        if where == "a record":
+            r.pump.start()
+            wait_until(lambda: unsent(r) == 0)
+            r.pump.wake(r.ledger.append([record("button.placed", seat=1)], WALL))
+        else:
+            r.pump.start()
+        wait_until(lambda: any(heard.topic == TOPICS.snapshot for heard in list(subscriber.heard)), what="the snapshot")
+        bodies = [heard.body for heard in list(subscriber.heard)]
+        assert bodies.index(written[0]) < bodies.index(shown)
+
+
+def test_no_snapshot_tells_what_the_broker_does_not_take_of_play(tmp_path: Path, rig: MakeRig) -> None:
+    lines = ("read #", f"deny {TOPICS.base}/play/#", f"write {TOPICS.base}/#")
+    (tmp_path / "acl").write_text("".join(f"topic {line}\n" for line in lines))
+    with (
+        MosquittoBroker(tmp_path, extra=f"acl_file {tmp_path / 'acl'}\n") as broker,
+        rig(broker.port, pump=PumpSettings(backoff_s=0.02, backoff_cap_s=0.2)) as r,
+        Subscriber(broker.port) as subscriber,
+    ):
+        r.ledger.append([record("daemon.started", "ops", reason="start")], WALL)
+        r.pump.start()
+        r.pump.wake(r.ledger.append([record("button.placed", seat=1)], WALL))
+        wait_until(lambda: r.pump.counters.barred == {"play": "not_authorized"}, 20, "play being barred")
+        r.pump.show(r.ledger.row, b'{"snapshot":true}')
+        last = r.ledger.append([record("daemon.started", "ops", reason="again")], WALL)
+        r.pump.wake(last)
+        wait_until(lambda: any(heard.body == last[0].body for heard in list(subscriber.heard)), what="what follows")
+        assert not topics_of(subscriber, TOPICS.snapshot)
 
 
 def test_a_snapshot_goes_to_nobody_who_may_not_read_play(broker: MosquittoBroker, rig: MakeRig) -> None:

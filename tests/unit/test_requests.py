@@ -140,7 +140,7 @@ def test_a_flood_in_the_name_of_another_is_answered_once_a_second_wherever_it_sa
 def test_a_flood_is_a_line_of_log_with_a_count_for_each_cause(tmp_path: Path, client: str | None) -> None:
     now = 100.0
     counters, flood, seconds = Counters(), 2000, 20
-    serving = Serving(tmp_path / "none", TOPICS, {"accounting": frozenset()}, b"{}", counters)
+    serving = Serving(tmp_path / "none", TOPICS, {"accounting": frozenset()}, b"{}", counters, lambda *_: None)
     serving._refusals = Refusals(lambda: now)
     flight = Flight(1)
     said = 0
