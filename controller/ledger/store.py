@@ -33,6 +33,7 @@ _HEAD = (
     "INSERT INTO head (stream, sequence, sha256, sealed) VALUES (?, ?, ?, ?) ON CONFLICT (stream) "
     "DO UPDATE SET sequence = excluded.sequence, sha256 = excluded.sha256, sealed = excluded.sealed"
 )
+_LOOK = "check the disk, restart, and look: what a failing disk took at the last moment can be there all the same"
 MOST_TOGETHER = 64
 """The most inputs that a caller stores in one transaction."""
 _SEALED = "INSERT INTO sealed (stream, sequence, sha256, signature) VALUES (?, ?, ?, ?)"
@@ -382,7 +383,7 @@ class Ledger:
             raise NotWritable(self.path, f"nothing was stored ({error}); this cannot be an event") from error
         except (sqlite3.Error, LocalError) as error:
             self._undo(error)
-            raise AppendFailed(self.path, f"nothing was stored ({error}); check the disk, then restart") from error
+            raise AppendFailed(self.path, f"nothing was stored ({error}); {_LOOK}") from error
         self._tail = tail
         return tail.written
 
