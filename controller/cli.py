@@ -113,6 +113,7 @@ def _keys(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
+    from controller.contract.checkpoint import UNCHECKED  # noqa: PLC0415
     from controller.ledger.keys import load_verify_key  # noqa: PLC0415
     from controller.ledger.verify import read_checkpoint, verify  # noqa: PLC0415
 
@@ -122,6 +123,8 @@ def _verify(args: argparse.Namespace) -> int:
         raise LocalError("--checkpoint", str(args.checkpoint), "is not countersigned by this key: ask for another")
     public = [load_verify_key(path) for path in args.public_key] or None
     report = verify(args.ledger, checkpoint=checkpoint, public_keys=public)
+    if checkpoint is not None and office is None:
+        report = replace(report, notes=(*report.notes, UNCHECKED))
     if args.archives:
         from controller.ledger.archives import verified as archives_verified  # noqa: PLC0415
 

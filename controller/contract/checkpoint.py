@@ -17,6 +17,8 @@ from controller.contract.errors import NoCheckpoint
 from controller.contract.integrity import GENESIS, key_id
 
 _GIVE = "give the file that the back office wrote"
+UNCHECKED = "the checkpoint's countersignature was not checked: give --office-key"
+"""What a report notes that was made with a checkpoint and without the key of who must have countersigned it."""
 _DIGITS = 16
 _LONGEST = 40
 

@@ -5,12 +5,13 @@ import os
 import shutil
 import socket
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import controller.cli
 from backoffice import cli
 from backoffice.keys import public_key
 from backoffice.opening import open_store
@@ -305,3 +306,45 @@ def test_a_secret_that_others_can_read_is_not_used(
         file.chmod(0o600)
         assert cli.main(follow) == cli.USAGE
         assert "is no text in UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("countersigned_by", ["the office", "nobody"])
+def test_a_checkpoint_whose_countersignature_was_not_checked_is_noted(
+    store: Path,
+    desk: Desk,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    countersigned_by: str,
+    as_json: bool,
+) -> None:
+    """By both programs, whoever has signed it; the exit code is that of what was looked at."""
+    with desk.open() as ledger:
+        play(ledger)
+    take(store, desk.path)
+    file, office_key = tmp_path / "checkpoint.json", tmp_path / "office.pub"
+    assert cli.main(["keys", str(tmp_path)]) == cli.OK
+    assert cli.main(["checkpoint", str(store), NAME, "--key", str(tmp_path / "office-key"), "-o", str(file)]) == cli.OK
+    if countersigned_by == "nobody":
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"signature": ""}))
+    form = ["--json"] if as_json else []
+    note = "the checkpoint's countersignature was not checked: give --office-key"
+
+    def notes(main: Callable[[Sequence[str]], int], path: Path, *more: str) -> list[str]:
+        capsys.readouterr()
+        assert main(["verify", str(path), *form, *more]) == cli.OK
+        out = capsys.readouterr().out
+        if not as_json:
+            return [line.strip().removeprefix("note: ") for line in out.splitlines() if "note: " in line]
+        told = json.loads(out)
+        return [one for report in told.get("tables", {TABLE: [told]})[TABLE] for one in report["notes"]]
+
+    for main, path in ((controller.cli.main, desk.path), (cli.main, store)):
+        assert notes(main, path, "--checkpoint", str(file)).count(note) == 1
+        assert note not in notes(main, path)
+        whole = ["--checkpoint", str(file), "--office-key", str(office_key)]
+        if countersigned_by == "nobody":
+            assert main(["verify", str(path), *whole]) == cli.USAGE
+        else:
+            assert note not in notes(main, path, *whole)
