@@ -50,7 +50,7 @@ def listed(path: Path) -> list[Archived]:
         except database.UNREADABLE as error:
             raise database.unusable(file, error) from error
         except files.NO_EVENT as error:
-            raise LedgerDamaged(file, f"its first or last row is no event; {database.COPY}") from error
+            raise LedgerDamaged(file, f"its first or last row is no event; {linked.REMEDY}") from error
     return found
 
 

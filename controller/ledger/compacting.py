@@ -44,6 +44,7 @@ def compact(path: Path) -> Compacted:
 
     Raises ``LedgerBusy`` for a running daemon, ``LedgerDamaged`` where the rows are not whole, ``LedgerError``.
     """
+    database.keep_log(path)
     if not path.is_file():
         raise LedgerError(path, "no such file; name a ledger that a daemon has written")
     lock = locks.take(files.real(path))
@@ -137,5 +138,5 @@ def _put_in_place(path: Path, kept: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    for ending in PARTS:
+    for ending in reversed(PARTS):  # the file last: a log that is left alone would bar the next one
         path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -19,10 +19,29 @@ def make(path: Path) -> None:
     """Make an empty file where there is none.
 
     Only there: closing a descriptor of the file would take the locks of every other connection of this process with it,
-    and a reader in another process would then delete the log we write to.
+    and a reader in another process would then delete the log we write to. Raises ``LedgerError`` as ``keep_log`` does.
     """
+    keep_log(path)
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def keep_log(path: Path) -> None:
+    """Leave a write-ahead log alone whose file is missing or empty: SQLite would throw it away, and the rows in it.
+
+    Raises ``LedgerError`` for one that is not empty.
+    """
+    real = Path(os.path.realpath(path))
+    log = real.with_name(real.name + "-wal")
+    if _size(real) or not _size(log):
+        return
+    how = "is empty" if real.exists() else "is missing"
+    remedy = f"put the ledger back beside it, or move {log.name} and {real.name}-shm away with it"
+    raise LedgerError(path, f"{how}, and committed rows may be in {log.name} alone; {remedy}")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
@@ -63,6 +82,7 @@ def wipe_log(connection: sqlite3.Connection) -> bool:
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """Open the file for reading beside a running daemon or without one. Raises ``LedgerError``."""
+    keep_log(path)
     if not path.is_file():
         raise LedgerError(path, "no such file; name a ledger that a daemon has written")
     # Without a write-ahead log there is nothing to miss, and a file on a read-only medium can be read too.
@@ -80,8 +100,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         raise unusable(path, error) from error
     if not {"meta", "row", "head"} <= tables:
         connection.close()
-        remedy = "put a copy that feltd verify calls whole in its place"
-        raise LedgerDamaged(path, f"holds no ledger, or has lost it; {remedy}")
+        raise LedgerDamaged(path, f"holds no ledger, or has lost it; {COPY}")
     return connection
 
 
@@ -108,9 +127,16 @@ def meta(connection: sqlite3.Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, value FROM meta"))
 
 
-COPY = "keep it as it is, and put the newest copy that feltd verify calls whole in its place"
-"""What to do with a file whose rows cannot be read, whoever has met it; `feltd verify` meets it too."""
-RESTORE = f"stop the daemon and run feltd ledger compact: it makes the file anew while its rows are whole; else {COPY}"
+COPY = (
+    "while the daemon is stopped, move it away with its -wal and -shm and put in its place a copy that holds all that "
+    "was sent (feltd verify COPY --checkpoint FILE --office-key FILE proves it), never an older one; where there is "
+    "none, begin a new ledger, on which the office rules (feltoffice accept)"
+)
+"""What to do with a file whose rows cannot be read, whoever has met it; `feltd verify` meets it too.
+
+A table that goes on with an older copy gives numbers again that were sent: a forgery to whoever has the events.
+"""
+RESTORE = f"stop the daemon and run feltd ledger compact: it makes the file anew if its rows are whole; if not: {COPY}"
 """What to do with a file that is damaged somewhere."""
 NEWER = f"run the feltd that wrote it; where this one did, the file is damaged: {COPY}"
 SURROUNDINGS = ("unable to open", "locked", "disk I/O", "readonly", "full", "busy", "interrupted", "attempt to write")

@@ -109,14 +109,18 @@ def next_file(path: Path) -> Path:
 
 
 def finish_archiving(path: Path) -> None:
-    """Complete what a crash has interrupted. Only under the lock."""
+    """Complete what a crash has interrupted. Only under the lock.
+
+    Raises ``LedgerError`` where a log lies beside a missing file: no crash leaves that, as a file has none when it is
+    put away, and SQLite would apply the log to the file that takes its place.
+    """
     coming = next_file(path)
-    if not coming.exists():
-        return
     if path.exists():
-        for part in (coming, _beside(coming, "-wal"), _beside(coming, "-shm"), _beside(coming, "-journal")):
-            part.unlink(missing_ok=True)
-    else:
+        # The file itself last: a log that is left alone would bar the next one.
+        for ending in ("-wal", "-shm", "-journal", ""):
+            _beside(coming, ending).unlink(missing_ok=True)
+    elif coming.exists():
+        database.keep_log(path)
         coming.rename(path)
         sync_folder(path.parent)
 

@@ -22,6 +22,7 @@ _BEGAN = "SELECT body FROM row WHERE row = 1"
 _LAST = "SELECT sequence, body FROM row WHERE stream = ? ORDER BY sequence DESC LIMIT 1"
 
 GONE = "is missing"
+REMEDY = "put in its place a copy of it that feltd verify calls whole and whose ends fit (feltd ledger archives)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +121,4 @@ def _against(file: Path, ledger: str, heads: Mapping[str, Head]) -> Iterator[Fau
 
 
 def _fault(file: Path, how: str, what: str, stream: str = "?", sequence: int = 0) -> Fault:
-    remedy = "put the newest copy of it that feltd verify calls whole in its place"
-    return Fault(None, stream, sequence, f"{how}: the archived file {file.name}: {what}; {remedy}")
+    return Fault(None, stream, sequence, f"{how}: the archived file {file.name}: {what}; {REMEDY}")

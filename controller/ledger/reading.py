@@ -47,7 +47,7 @@ def read_records(path: Path, *, auditor: X25519PrivateKey | None = None, hand: s
 
 
 def _damaged(path: Path, stream: str, sequence: int) -> LedgerDamaged:
-    remedy = "or what lies sealed with it, is not what was written; use a copy that feltd verify calls whole"
+    remedy = "or what lies sealed with it, is not what was written; read a copy that feltd verify calls whole"
     return LedgerDamaged(path, f"event {sequence} of {stream}, {remedy}")
 
 
@@ -77,7 +77,7 @@ class _Opener:
     def _find(self, name: str, auditor: X25519PrivateKey) -> AESGCM | None:
         found = self._connection.execute("SELECT sealed FROM hand_key WHERE hand = ?", (name,)).fetchone()
         if found is None:
-            raise LedgerDamaged(self._path, f"the key of {name} is gone; use a copy that feltd verify calls whole")
+            raise LedgerDamaged(self._path, f"the key of {name} is gone; read a copy that feltd verify calls whole")
         if found[0] is None:
             return None  # it was sealed to no auditor
         try:

@@ -74,8 +74,8 @@ def restored(path: Path, stream: Stream, sequence: int, body: bytes, secret: dic
     try:
         return as_record(stream, body, secret)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        remedy = "is no event any more and the table cannot be rebuilt: run feltd verify and use a whole copy (docs)"
-        raise LedgerDamaged(path, f"event {sequence} of {stream} {remedy}") from error
+        what = "is no event any more and the table cannot be rebuilt"
+        raise LedgerDamaged(path, f"event {sequence} of {stream} {what}: {database.COPY}") from error
 
 
 def last_opening(connection: sqlite3.Connection) -> int:
@@ -125,7 +125,10 @@ def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str
         return None
     if not previous.exists():
         why = f"no such file: {path.name} was begun after it, and since then no table was opened, so a start needs it"
-        raise LedgerError(previous, f"{why}; put it back from a copy, or move {path.name} away and begin a new ledger")
+        anew = (
+            f"move {path.name} away with its -wal and -shm and begin a new ledger (the office rules: feltoffice accept)"
+        )
+        raise LedgerError(previous, f"{why}; put it back from a copy, or {anew}")
     with closing(database.connect_read_only(previous)) as older:
         return beginning(previous, older, device, form, lambda first: list(_records(previous, older, first)))
 

@@ -18,7 +18,7 @@ from controller.contract.sealed import decrypt, encrypt, key_place, seal_to
 from controller.ledger import database, images
 from controller.ledger.errors import KeyFileError, LedgerDamaged, LedgerError
 
-_COPY = "keep it as it is, and put in its place the newest copy on which the daemon starts (verify has no such key)"
+_COPY = f"{database.COPY}; verify has no such key: whether a copy has it whole, only a start tells"
 TABLE_KEY = "table"
 """The key of secrets that belong to no hand, or to one that is closed already."""
 

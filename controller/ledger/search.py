@@ -208,5 +208,5 @@ def _event(path: Path, row: int, body: Any) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, RecursionError):
         whole = False
     if not whole:
-        raise LedgerDamaged(path, f"row {row} is no event; use a copy that feltd verify calls whole")
+        raise LedgerDamaged(path, f"row {row} is no event; read a copy that feltd verify calls whole")
     return event  # type: ignore[no-any-return]

@@ -84,8 +84,8 @@ class Ledger:
         archived first. A signing key that is new takes over from ``keys.signing_before``, signed by both.
 
         Raises ``LedgerBusy`` if another process has it, ``LedgerDamaged`` for a file that lost or changed its end,
-        ``LedgerError`` for another table's file, a live file in test mode or the other way round, or a file that
-        cannot be used.
+        ``LedgerError`` for another table's file, a live file in test mode or the other way round, a file that cannot
+        be used, or one that is missing while its write-ahead log lies there.
         """
         if new_id is not None and not test:
             raise LedgerError(path, "an id may be given in test mode only; leave it out")

@@ -62,7 +62,7 @@ def verify(
         try:
             follower = follow(about, keyring, checkpoint)
         except (KeyError, ValueError) as error:
-            raise LedgerDamaged(path, f"does not say whose ledger it is ({error}); restore a copy") from error
+            raise LedgerDamaged(path, f"does not say whose ledger it is ({error}); {database.COPY}") from error
         heads: dict[str, Head] | None = None
         before: linked.Before | None = None
         after = -(2**63)  # a forged row may stand in front of the first
@@ -78,12 +78,13 @@ def verify(
                 if not go_on(row[0]):
                     return follower.report()
                 if row[0] <= after:
-                    raise LedgerDamaged(path, f"its rows lie in no order behind row {after}; restore a copy")
+                    raise LedgerDamaged(path, f"its rows lie in no order behind row {after}; {database.COPY}")
                 after = row[0]
                 if all(isinstance(value, of) for value, of in zip(row, COLUMNS, strict=True)):
                     follower.follow(stored(*row))
                 else:
-                    follower.fault(Fault(after, "?", 0, "damaged: it holds what no row does; restore a copy"))
+                    damaged = f"damaged: it holds what no row does; {database.COPY}"
+                    follower.fault(Fault(after, "?", 0, damaged))
         if heads is not None:
             ends(follower, heads)
             follower.against_signing()

@@ -99,3 +99,22 @@ def test_what_only_lies_in_it_is_an_incident(config: Path, tmp_path: Path) -> No
         assert "not whole" in daemon.tell("health")["health"]["checks"]["ledger"]
         wait_until(lambda: daemon.tell("health")["health"]["ledger"]["checked"], 30, "the whole file checked")
         assert len(daemon.status["incidents"]) == 1, "the check behind it tells the same"
+
+
+def test_no_ledger_is_begun_over_the_log_of_one_that_was_taken_away(tmp_path: Path) -> None:
+    config, ledger, away = write_config(tmp_path), tmp_path / "t07.ledger", tmp_path / "away"
+    with Running(config) as daemon:
+        daemon.do("open", button=1)
+        daemon.do("seat", seat=1, stack=20_000)
+        rows = len(daemon.records())
+        daemon.kill()
+    ledger.rename(away)
+    command = [sys.executable, "-m", "controller.cli", "run", "-c", str(config)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "committed rows may be in t07.ledger-wal alone" in done.stderr) == (2, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not ledger.exists()
+    away.rename(ledger)
+    with Running(config) as daemon:
+        assert len(daemon.records()) > rows, "all that was committed, and the start"
+        assert daemon.status["seats"]

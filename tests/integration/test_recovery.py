@@ -104,7 +104,7 @@ def test_a_row_that_is_no_event_any_more_stops_only_a_start_that_needs_it(
     if session_is_open:
         refused = feltd("run", "-c", str(config))
         assert refused.returncode == 4
-        assert "of play is no event any more and the table cannot be rebuilt: run feltd verify" in refused.stderr
+        assert "is no event any more and the table cannot be rebuilt: while the daemon is stopped" in refused.stderr
         assert "Traceback" not in refused.stderr
         return
     with Running(config) as daemon:

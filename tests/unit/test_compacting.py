@@ -84,7 +84,7 @@ def test_a_file_whose_index_is_gone_is_made_anew_from_its_rows(
 def test_a_file_whose_rows_cannot_be_read_is_left_as_it_is(desk: Desk, name: str) -> None:
     zeroed(desk.path, "row_signed")
     zeroed(desk.path, name)
-    with pytest.raises(LedgerDamaged, match="put the newest copy"):
+    with pytest.raises(LedgerDamaged, match="a copy that holds all that was sent"):
         compact(desk.path)
     assert beside(desk) <= {desk.path.name, f"{desk.path.name}-wal", f"{desk.path.name}-shm"}
 

@@ -192,7 +192,7 @@ def test_a_schema_that_is_not_the_files_is_told(desk: Desk, version: int) -> Non
     faults = verify(desk.path).faults
     assert [fault for fault in faults if f"schema {version} " in fault.what], faults
     assert outcome(desk) == "refused"
-    with pytest.raises(LedgerError, match="verify calls whole"):
+    with pytest.raises(LedgerError, match="a copy that holds all that was sent"):
         compact(desk.path)
 
 

@@ -48,4 +48,4 @@ def test_what_to_do_with_a_file_that_was_cut_is_said(
     assert cli.main(["verify", str(desk.path)]) != 0
     told = "".join(capsys.readouterr())
     assert "run feltd verify" not in told
-    assert "feltd verify calls whole in its place" in told
+    assert "a copy that holds all that was sent" in told
