@@ -113,6 +113,8 @@ class Desk:
 
     def read(self, asked: Asked, now: float) -> ReplayWanted | RebirthWanted | Refusal | Unanswered:
         """The request, or the refusal of it, or why not even that is said."""
+        if asked.kept:  # it would come again at each connection, to the end of time
+            return Unanswered("retained at the broker")
         if len(asked.body) > LONGEST:
             return Unanswered(f"longer than {LONGEST} bytes")
         body = read_json(asked.body)

@@ -77,6 +77,21 @@ def test_what_is_no_request_is_not_answered(body: bytes) -> None:
     assert isinstance(desk().read(asked(body, HOME + "a"), 0), Unanswered)
 
 
+@pytest.mark.parametrize("command", ["replay", "rebirth"])
+def test_what_the_broker_kept_is_not_served_but_counted_and_told(tmp_path: Path, command: str) -> None:
+    """Or it were served at each connection, for ever."""
+    counters = Counters()
+    serving = Serving(tmp_path / "none", TOPICS, {"accounting": frozenset({"cash"})}, b"{}", counters, lambda *_: None)
+    body = json.dumps({"stream": "cash"} if command == "replay" else {}).encode()
+    with structlog.testing.capture_logs() as logs:
+        serving.offer(Asked(1, TOPICS.command(command), body, HOME + "a", b"c1", kept=True))
+        flight = Flight(1)
+        assert not list(serving.answers(flight, "ledger"))
+    assert flight.replay is None
+    assert counters.requests_refused == 1
+    assert [line["why"] for line in logs] == ["retained at the broker"]
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [
