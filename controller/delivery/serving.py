@@ -1,7 +1,6 @@
 """Answers what subscribers ask over MQTT, between the rows that the pump delivers: a few messages at a time."""
 
 import queue
-import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +51,7 @@ class Serving:
         self._told: tuple[int, int] = (0, 0)
         self._unanswered = False
         self._hang_ups = 0
+        self._failed: set[tuple[Path, type[LedgerError]]] = set()
         self.has_spoken = False
         """We were ``ready`` once: whatever else stands on our own topic was said by another since."""
 
@@ -144,12 +144,7 @@ class Serving:
                 yield from self._begin(wanted, flight)
 
     def _begin(self, wanted: ReplayWanted, flight: Flight) -> Iterator[Message]:
-        try:
-            begun = replay.begin(self._path, wanted)
-        except (sqlite3.Error, LedgerError) as error:
-            _log.error("a ledger cannot be read for a replay", error=str(error))
-            yield wanted.address.answer({"error": "busy", "retry_ms": BUSY_MS})
-            return
+        begun = replay.begin(self._path, wanted, self._unread)
         if isinstance(begun, Refusal):
             self._refuse(begun.content["error"], wanted.address.client)
             yield begun.message
@@ -157,6 +152,12 @@ class Serving:
             self._counters.replays += 1
             _log.info("replay", client=wanted.address.client, stream=wanted.stream, first=wanted.first)
             flight.replay = begun
+
+    def _unread(self, file: Path, error: LedgerError) -> None:
+        """A file failed us: said once for each kind of failure, as whoever asked will ask again."""
+        if (file, type(error)) not in self._failed:
+            self._failed.add((file, type(error)))
+            _log.error("a ledger cannot be read for a subscriber", file=str(file), error=str(error))
 
     def _refuse(self, why: str, client: str | None) -> None:
         """Count it, and let the log have it. A stranger's name is not kept: there may be any number of them."""
@@ -178,7 +179,7 @@ class Serving:
             past = isinstance(number, int) and number < session and (asked.kept or not comes)
             strange = not past and (asked.kept or number != session)
         else:
-            strange = (self.has_spoken or comes) and not replay.is_ours(self._path, str(other)[:64])
+            strange = (self.has_spoken or comes) and not replay.is_ours(self._path, str(other)[:64], self._unread)
         who, now = str(other)[:64], time.monotonic()
         number = number if isinstance(number, int) else None
         if not comes:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+import structlog
 from paho.mqtt.client import Client, MQTTMessage, MQTTv5, MQTTv311
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
@@ -19,11 +20,14 @@ from paho.mqtt.properties import Properties
 
 from controller.delivery.flight import PumpSettings
 from controller.delivery.publisher import Message
+from controller.delivery.replay import UNREADABLE_NOW
 from controller.delivery.requests import BURST
+from controller.ledger import files
 from controller.ledger.outbox import Outbox
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Gate, Rig, make_rig, unsent
 from tests.ledgers import WALL, play, record
+from tests.rotting import GARBLED, NO_LEDGER, rot
 from tests.subscribers import Subscriber
 from tests.waiting import wait_until
 
@@ -385,6 +389,79 @@ def test_one_with_a_copy_of_our_ledger_is_seen(broker: MosquittoBroker, tmp_path
             Outbox(theirs.desk.path).next_session()  # the numbers of their connections are not ours
             theirs.pump.start()
             wait_until(lambda: ours.pump.counters.conflicts + theirs.pump.counters.conflicts > 0, 20)
+
+
+@pytest.mark.parametrize("how", GARBLED)
+def test_a_row_that_cannot_be_read_ends_a_replay_and_nothing_else(
+    broker: MosquittoBroker, rig: MakeRig, how: str
+) -> None:
+    with (
+        rig(broker.port) as r,
+        Subscriber(broker.port) as subscriber,
+        Customer(broker.port, "pit") as pit,
+        structlog.testing.capture_logs() as logs,
+    ):
+        play(r.ledger, hands=20)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        before = of_stream(r, "play")[:69]
+        rot(r.desk.path, how, 70)
+        for _ in range(3):
+            assert pit.told(stream="play") == (before, UNREADABLE_NOW)
+        assert pit.told(stream="cash")[1]["done"], "what can be read is served as before"
+        r.ledger.append([record("tray.counted", "cash", total=1)], WALL)
+        r.pump.wake()
+        wait_until(lambda: topics_of(subscriber, TOPICS.event("cash", "tray.counted")), what="what is new")
+        wait_until(lambda: unsent(r) == 0)
+        assert (r.pump.counters.connections, r.kinds()) == (1, [])
+    assert [line["file"] for line in logs if line["log_level"] == "error"] == [str(r.desk.path)]
+
+
+@pytest.mark.parametrize("spoil", NO_LEDGER.values(), ids=NO_LEDGER)
+def test_an_archived_file_that_cannot_be_read_harms_nobody(
+    broker: MosquittoBroker, rig: MakeRig, spoil: Callable[[Path], None]
+) -> None:
+    with rig(broker.port) as r, Customer(broker.port, "pit") as pit, structlog.testing.capture_logs() as logs:
+        lost = "11111111-1111-4111-8111-111111111111"
+        folder = files.archive_folder(r.desk.path)
+        folder.mkdir()
+        spoil(file := folder / f"20260101T000000Z-{lost}.ledger")
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        assert pit.told(stream="play", ledger=lost) == ([], UNREADABLE_NOW)
+        assert pit.told(stream="play", ledger="") == ([], {"error": "unknown_ledger"})
+        for number in range(3):
+            said = {"state": "ready", "session": number, "ledger": "22222222-2222-4222-8222-222222222222"}
+            publish_once(broker.port, TOPICS.state, json.dumps(said).encode(), retain=False)
+        wait_until(lambda: r.pump.counters.conflicts == 3, what="a stranger to be seen")
+        r.play()
+        wait_until(lambda: unsent(r) == 0)
+        assert pit.told(stream="play")[0] == of_stream(r, "play")
+        assert (r.pump.counters.connections, r.kinds()) == (1, [])
+    assert [line["file"] for line in logs if "file" in line] == [str(file)]
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_request_that_the_broker_kept_is_never_served(broker: MosquittoBroker, rig: MakeRig, version: str) -> None:
+    with Customer(broker.port, "pit", version) as pit:
+        request = {"stream": "cash", "reply_to": pit.home + "a", "correlation_id": "c1"}
+        for command in ("replay", "rebirth"):
+            publish_once(broker.port, TOPICS.command(command), json.dumps(request).encode(), retain=True)
+        for _ in range(2):
+            with structlog.testing.capture_logs() as logs, rig(broker.port, version=version) as r:
+                serves_only_what_is_asked_now(r, pit)
+            told = [line for line in logs if line["event"] == "request not served"]
+            assert {line["why"] for line in told} == {"retained at the broker"}
+
+
+def serves_only_what_is_asked_now(r: Rig, pit: Customer) -> None:
+    r.play()
+    r.pump.start()
+    wait_until(lambda: r.pump.counters.requests_refused == 2, what="both to be refused")
+    wait_until(lambda: unsent(r) == 0)
+    events, end = pit.told(stream="cash")
+    assert (events, end["done"]) == (of_stream(r, "cash"), True), "the first answer is to this"
+    assert r.pump.counters.replays == 1
 
 
 DEEP = [b"[" * 7000, b'{"a":' * 7000, b"[" * 7000 + b"]" * 7000]

@@ -4,12 +4,12 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 
 from controller.contract.following import Fault, Report
-from controller.delivery.replay import begin
+from controller.delivery.replay import Unread, begin
 from controller.delivery.requests import Address, Refusal, ReplayWanted
 from controller.health import Health
 from controller.inbox import Inbox
@@ -96,7 +96,8 @@ def test_who_asks_for_a_ledger_that_was_deleted_hears_where_to_begin(desk: Desk)
             names.append(ledger.id)
             ledger.append([record("tray.counted", "cash", total=1), record("table.closed", hands=0)], WALL)
     (gone, kept) = files.archived(desk.path)
-    before = begin(desk.path, ReplayWanted(Address("pit", "t"), "cash", names[0], 1, None, 10))
+    unread = cast(Unread, pytest.fail)
+    before = begin(desk.path, ReplayWanted(Address("pit", "t"), "cash", names[0], 1, None, 10), unread)
     assert not isinstance(before, Refusal)
     before.close()
     assert kept.name.endswith(f"{names[0]}.ledger")
@@ -104,7 +105,7 @@ def test_who_asks_for_a_ledger_that_was_deleted_hears_where_to_begin(desk: Desk)
         (lost,) = connection.execute("SELECT value FROM meta WHERE name = 'ledger'").fetchone()
     gone.unlink()
     for stream, lowest in (("cash", f"{1:016d}"), ("play", f"{1:016d}"), ("guard", None)):
-        answer = begin(desk.path, ReplayWanted(Address("pit", "t"), stream, lost, 1, None, 10))
+        answer = begin(desk.path, ReplayWanted(Address("pit", "t"), stream, lost, 1, None, 10), unread)
         assert isinstance(answer, Refusal)
         where = None if lowest is None else names[0]
         assert answer.content == {"error": "pruned", "lowest": lowest, "ledger": where}
