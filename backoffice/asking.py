@@ -5,6 +5,7 @@ given (monotonic seconds); no broker in here.
 """
 
 import json
+import math
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,13 +34,17 @@ NO_OPS = (
 NOT_NAMED = "did not say which ledger it goes on in (topics state and description): a new one may be missing"
 
 
+_Range = tuple[str, str | None, int, int | None]
+"""Stream, ledger, first, last (``None``: up to the head)."""
+
+
 @dataclass(slots=True)
 class _Table:
-    """What is under way with one table. ``todo`` are ranges: stream, ledger, first, last (``None``: up to the head)."""
+    """What is under way with one table. ``todo`` are the ranges to ask for."""
 
     topics: Topics
-    todo: list[tuple[str, str | None, int, int | None]] = field(default_factory=list)
-    asked: tuple[str, str | None, int, int | None] | None = None
+    todo: list[_Range] = field(default_factory=list)
+    asked: _Range | None = None
     correlation: str = ""
     """What the answer to the open request carries. Nobody can guess it who has not heard the request."""
     until: float = 0.0
@@ -51,6 +56,14 @@ class _Table:
     """The ledger that the table goes on in, as each of its retained topics names it."""
     ends: list[str] = field(default_factory=list)
     """Stored ledgers of whose end no later one tells: only the table knows it."""
+    resting: list[tuple[float, _Range]] = field(default_factory=list)
+    """Ranges that the table cannot serve now, and when to ask again: they stand in no other's way."""
+
+    def rested(self, now: float) -> list[_Range]:
+        """Take those that may be asked for again."""
+        due = [one for until, one in self.resting if until <= now]
+        self.resting = [(until, one) for until, one in self.resting if until > now]
+        return due
 
 
 def _told(body: bytes, *, test: bool) -> dict[str, Any] | None:
@@ -87,7 +100,7 @@ class Asking:
     def connected(self, now: float) -> None:
         """A connection begins: what was under way is to be asked again, but for the looks at what came last."""
         for table in self._tables.values():
-            under_way = [*([] if table.asked is None else [table.asked]), *table.todo]
+            under_way = [*([] if table.asked is None else [table.asked]), *table.todo, *table.rested(math.inf)]
             table.todo = [one for one in under_way if one[3] is not None]
             table.ends += [ledger for _, ledger, _, high in under_way if high is None and ledger is not None]
             table.asked, table.not_before, table.look_at = None, 0.0, now
@@ -113,7 +126,8 @@ class Asking:
         """Whether nothing is under way and nothing is known to be missing."""
         tables = self._tables.values()
         asked = self._reader.missing or self._reader.tails
-        return not asked and not any(table.asked or table.todo or not table.look_at for table in tables)
+        under_way = any(table.asked or table.todo or table.resting or not table.look_at for table in tables)
+        return not asked and not under_way
 
     def heard(self, topic: str, body: bytes, now: float) -> bool:
         """Take an answer that is no event, and what names a table's ledger. ``False`` for everything else."""
@@ -177,6 +191,7 @@ class Asking:
                 self._again(table, now, "no_answer")
             if table.asked is not None or now < table.not_before:
                 continue
+            table.todo += table.rested(now)
             if not table.todo:
                 self._find(name, table, now)
             if table.todo:
@@ -199,11 +214,11 @@ class Asking:
             stream = source.rpartition("/")[2]
             if stream in self._streams and self._may(name, table, stream):
                 table.todo.append((stream, ledger, low, high))
-        if not table.todo and now >= table.look_at:
+        if not (table.todo or table.resting) and now >= table.look_at:
             table.look_at = now + LOOK_S
             table.todo += self._look(name, table)
 
-    def _look(self, name: str, table: _Table) -> Iterator[tuple[str, str | None, int, int | None]]:
+    def _look(self, name: str, table: _Table) -> Iterator[_Range]:
         """What may have come after the last event, in each ledger of whose end only the table knows."""
         newest = self._store.ledgers(name)[-1:]
         known = dict.fromkeys([*table.ends, *newest, *table.named.values()])
@@ -243,7 +258,7 @@ class Asking:
             self._reader.counts.refuse("answer that makes no sense")
         return True
 
-    def _done(self, table: _Table, asked: tuple[str, str | None, int, int | None], rest: object) -> None:
+    def _done(self, table: _Table, asked: _Range, rest: object) -> None:
         stream, ledger, low, high = asked
         following = messages.number(rest)
         if rest is not None and (following is None or following <= low):
@@ -253,15 +268,14 @@ class Asking:
         if following is not None:
             table.todo.insert(0, (stream, ledger, following, high))
 
-    def _refused(
-        self, table: _Table, asked: tuple[str, str | None, int, int | None], said: Mapping[str, Any], now: float
-    ) -> None:
+    def _refused(self, table: _Table, asked: _Range, said: Mapping[str, Any], now: float) -> None:
         stream, ledger, _, high = asked
         error = str(said["error"])
         table.asked = None
         if error == "busy":
-            table.todo.insert(0, asked)
-            table.not_before = now + _rest_ms(said.get("retry_ms")) / 1000
+            rest_s = _rest_ms(said.get("retry_ms")) / 1000
+            table.resting.append((now + rest_s, asked))
+            table.not_before = now + min(rest_s, BUSY_MS / 1000)
             return
         self.errors[error] = self.errors.get(error, 0) + 1
         if error == "denied":

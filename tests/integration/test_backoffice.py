@@ -38,6 +38,7 @@ from controller.ledger.verify import verify
 from simulators.broker import MosquittoBroker, mosquitto_program
 from tests.delivering import TOPICS, Rig, make_rig, unsent
 from tests.ledgers import CARDS, SOURCE, WALL, Desk, new_desk, play, record
+from tests.rotting import GARBLED, rot
 from tests.running import ROOT, Running, write_config
 from tests.waiting import wait_until
 
@@ -523,6 +524,22 @@ def test_who_names_a_ledger_that_there_is_not_hides_none(
         assert told["errors"]["unknown_ledger"] >= 1
         assert any("did not say which ledger" in note for note in told["notes"])
         assert set(stored(store)) == granted(client, r.desk.path)
+
+
+def test_what_a_table_cannot_read_keeps_nothing_else_from_the_office(
+    broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
+) -> None:
+    with rig(broker.port) as r:
+        play(r.ledger, hands=20)
+        r.pump.start()
+        wait_until(lambda: unsent(r) == 0)
+        there = [body for body in r.bodies() if not json.loads(body)["source"].endswith("/play")]
+        there += [body for body in r.bodies() if json.loads(body)["source"].endswith("/play")][:69]
+        rot(r.desk.path, GARBLED[0], 70)
+        store = enrol(tmp_path, r.desk)
+        where = ["--broker", f"mqtt://127.0.0.1:{broker.port}", "--seconds", "8", "--until-quiet"]
+        office("follow", store, *where)
+        assert sorted(stored(store)) == sorted(there)
 
 
 # ---------------------------------------------------------------- a broker that goes away
