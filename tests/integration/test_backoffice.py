@@ -526,6 +526,7 @@ def test_who_names_a_ledger_that_there_is_not_hides_none(
         assert set(stored(store)) == granted(client, r.desk.path)
 
 
+@pytest.mark.ci
 def test_what_a_table_cannot_read_keeps_nothing_else_from_the_office(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path
 ) -> None:

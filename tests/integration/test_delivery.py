@@ -182,6 +182,7 @@ def test_a_broker_that_is_restarted_in_the_stream(broker: MosquittoBroker, rig: 
         assert r.kinds() == ["link.lost", "link.restored"] * 3
 
 
+@pytest.mark.ci
 def test_a_publisher_that_is_killed_in_the_stream(broker: MosquittoBroker, tmp_path: Path) -> None:
     desk = new_desk(tmp_path / "table")
     command = [sys.executable, "-m", "tests.publishing_process", str(desk.folder), str(broker.port)]
@@ -276,6 +277,7 @@ def test_a_broker_that_refuses_all_gets_it_when_its_rules_are_mended(tmp_path: P
         assert {json.loads(body)["id"] for body in heard} == {json.loads(body)["id"] for body in r.bodies()}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("denied", STREAMS)
 @pytest.mark.parametrize("first", [True, False], ids=["denied-first", "denied-later"])
 def test_a_stream_that_is_denied_wholly_waits_and_the_others_go_on(
