@@ -398,6 +398,7 @@ def test_the_chain_goes_on_from_one_ledger_to_the_next(tmp_path: Path, desk: Des
 
 
 @pytest.mark.parametrize("heard", ["nothing of the new one", "the new one, before"])
+@pytest.mark.ci
 def test_the_end_of_an_archived_ledger_is_asked_for(
     broker: MosquittoBroker, rig: MakeRig, tmp_path: Path, heard: str
 ) -> None:

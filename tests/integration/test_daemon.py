@@ -436,6 +436,7 @@ def test_another_auditors_key_is_told_and_confirmed_by_two(tmp_path: Path) -> No
     assert verify(tmp_path / "t07.ledger").ok
 
 
+@pytest.mark.ci
 def test_a_table_with_a_staff_file_believes_nobody_without_a_pin(tmp_path: Path) -> None:
     """Over the real socket, from the command line; the PIN stands in no file and in no log afterwards."""
     pin, command = "471102", [sys.executable, "-m", "controller.cli"]
@@ -467,6 +468,7 @@ def test_a_table_with_a_staff_file_believes_nobody_without_a_pin(tmp_path: Path)
     assert pin.encode() not in kept
 
 
+@pytest.mark.ci
 def test_whoever_is_locked_out_stays_so_when_the_daemon_is_killed(tmp_path: Path) -> None:
     stafffile.save(tmp_path / "staff", {"s-01": stafffile.Member.new("s-01", ("inspector",), "471102")})
     config = write_config(tmp_path)

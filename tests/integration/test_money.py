@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from controller.ledger.verify import verify
 from tests.running import ROOT, Running, write_config
 
@@ -22,6 +24,7 @@ def all_of(running: Running, *words: Sequence[str]) -> None:
         feltd(running, *one)
 
 
+@pytest.mark.ci
 def test_slips_boxes_and_meters_survive_a_kill(tmp_path: Path) -> None:
     config = write_config(tmp_path)
     with Running(config) as running:

@@ -361,6 +361,7 @@ def test_a_flood_in_the_name_of_another_does_not_make_the_table_talk(broker: Mos
         assert len([said for said in answers if "done" in said]) <= BURST + seconds + 1
 
 
+@pytest.mark.ci
 def test_another_under_our_name_is_seen(broker: MosquittoBroker, rig: MakeRig, tmp_path: Path) -> None:
     slow = PumpSettings(backoff_s=0.05, backoff_cap_s=0.2)
     with rig(broker.port, pump=slow) as ours:

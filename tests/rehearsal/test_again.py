@@ -85,6 +85,7 @@ def test_a_seed_that_was_given_takes_the_place_of_the_files(tmp_path: Path) -> N
     same_again(tmp_path, cases)
 
 
+@pytest.mark.ci
 def test_what_is_swept_over(tmp_path: Path) -> None:
     cases = told(tmp_path, str(written(tmp_path / "hand.toml", SWEPT)), "--through", "virtual")
     assert len(cases) == 8

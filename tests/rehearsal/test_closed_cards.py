@@ -65,6 +65,7 @@ def test_a_hundred_and_fifty_with_antennas_that_miss_tags(shared: Path, way: str
 @pytest.mark.parametrize("way", ["shoe", pytest.param("beside-unread", marks=pytest.mark.slow)])
 @pytest.mark.wires
 @pytest.mark.timeout(300)
+@pytest.mark.ci
 def test_a_hand_over_wires(shared: Path, way: str) -> None:
     cases = run(sample(shared, 8)[:1], ask("wires", way), quiet=True)
     assert all_of(cases) == {"passed": 1}, said(cases)

@@ -46,6 +46,7 @@ def sample(shared: Path, count: int) -> list[Found]:
     return first[:count] + rest[:: len(rest) // max(1, more)][:more]
 
 
+@pytest.mark.ci
 def test_all_hands_of_our_games_end_as_on_record(shared: Path) -> None:
     """1,573 no-limit, 3 fixed-limit and 5 pot-limit Omaha hands; short-deck is no game of ours."""
     cases = run(find([shared / "data/phh"]), Ask(), quiet=True)

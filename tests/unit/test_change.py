@@ -640,6 +640,7 @@ def test_the_wait_is_a_setting() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
+@pytest.mark.ci
 def test_even_change_is_never_told_and_moves_no_money(data: st.DataObject) -> None:
     """Any chips of a seat for any others of the same value, in any order and at the pace of people."""
     table = dealt()

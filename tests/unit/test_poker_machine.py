@@ -6,6 +6,7 @@ import random
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -163,6 +164,7 @@ TABLES = {
 
 @settings(max_examples=50)
 @given(**TABLES, wild=st.lists(WILD, max_size=25))
+@pytest.mark.ci
 def test_chips_are_conserved_and_recovery_equals_play(
     seed: int, profile: Any, stacks: list[int], ante: int, wild: list[Fact | Command]
 ) -> None:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +140,7 @@ class Story:
     wild=st.lists(st.one_of(FACTS, RULINGS), max_size=25),
     closed=st.sampled_from(["read", "unread"]),
 )
+@pytest.mark.ci
 def test_restored_equals_live_after_every_input(
     seed: int, profile: Any, stacks: list[int | None], wild: list[Fact | Command], closed: str
 ) -> None:

@@ -180,6 +180,7 @@ HOUSES = st.fixed_dictionaries(
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), house=HOUSES, wild=st.lists(st.one_of(FACTS, FACTS, RULINGS), max_size=20))
+@pytest.mark.ci
 def test_whatever_happens(seed: int, house: dict[str, Any], wild: list[Any]) -> None:
     story = Story(random.Random(seed), house)
     pending = list(wild)
