@@ -38,6 +38,7 @@ def ask(through: str, way: str, **more: Any) -> Ask:
 
 
 @ways
+@pytest.mark.ci
 def test_hands_come_out_as_on_record(shared: Path, way: str) -> None:
     cases = run(sample(shared, 6)[1:], ask("virtual", way), quiet=True)
     assert all_of(cases) == {"passed": 5}, said(cases)
@@ -91,6 +92,7 @@ def test_the_hand_of_both_tables_in_all_its_variants(way: str) -> None:
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_where_shoe_and_antennas_differ_a_person_looks_unless_they_agree_after_all() -> None:
     cases = run(find([BESIDE]), Ask("virtual"), quiet=True)
     assert all_of(cases) == {"passed": 7}, said(cases)

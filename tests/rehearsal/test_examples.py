@@ -19,6 +19,7 @@ def written(shared: Path, folder: Path, name: str) -> Path:
 
 @pytest.mark.needs_shared
 @pytest.mark.timeout(200)
+@pytest.mark.ci
 def test_a_premature_flop_is_ruled_and_dealt_again(shared: Path, tmp_path: Path) -> None:
     cases = [play(one, Ask("virtual")) for one in find([written(shared, tmp_path, "poker/I-04-premature-flop")])]
     assert len(cases) == 10

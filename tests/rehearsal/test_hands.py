@@ -107,6 +107,7 @@ def test_a_wrong_record_fails_the_case(shared: Path, tmp_path: Path) -> None:
     assert case.lines[0] == "seat 1 ends with 7340000, on record is 7345000"
 
 
+@pytest.mark.ci
 def test_virtual_devices_bring_the_same_results(shared: Path) -> None:
     cases = run(sample(shared, 20), Ask("virtual"), quiet=True)
     assert all_of(cases) == {"passed": 20}, said(cases)

@@ -76,6 +76,7 @@ def test_twenty_five_hands_over_wires_from_six_devices(shared: Path) -> None:
     assert needless(cases) == 0
 
 
+@pytest.mark.ci
 def test_each_device_is_cited_for_what_it_sees(shared: Path, tmp_path: Path) -> None:
     """Cards by the shoe, the antennas and the camera; hands shown by the camera alone; chips by the Eccel MUX."""
     ledger = tmp_path / "ledger"
@@ -97,6 +98,7 @@ def test_each_device_is_cited_for_what_it_sees(shared: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["both-tables[rfid]", "both-tables[kill_after=every_step][rfid]"])
+@pytest.mark.ci
 def test_a_table_that_is_thrown_away_hears_its_witnesses_again(name: str) -> None:
     (one,) = [one for one in find([BOTH]) if one.name == name]
     cases = run([one], SIX, quiet=True)

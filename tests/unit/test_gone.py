@@ -208,6 +208,7 @@ def test_cards_that_follow_one_another_into_the_muck_are_a_fold(gap: int) -> Non
 
 
 @pytest.mark.parametrize("place", ["board", "burn", "muck"])
+@pytest.mark.ci
 def test_cards_that_lie_elsewhere_for_a_while_only(place: str) -> None:
     table = flop()
     for _ in range(3):
@@ -233,6 +234,7 @@ def test_all_cards_are_collected_when_the_hand_is_over() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.ci
 def test_noise_is_not_absence(seed: int) -> None:
     table = flop()
     table.chance = 0.6

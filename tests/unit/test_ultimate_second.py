@@ -151,6 +151,7 @@ def first_difference(count: int, seed: int = 1, apart: int = 1) -> tuple[Deal, B
     return None
 
 
+@pytest.mark.ci
 def test_both_settlements_agree_on_random_deals_under_every_switch() -> None:
     assert first_difference(QUICK, apart=APART) is None
 
