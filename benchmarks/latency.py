@@ -187,8 +187,8 @@ def main() -> int:
     bare = partial(skeleton, labels=False)
     roads: dict[str, Callable[[Path, int], list[float]]] = {
         "floor": floor,
-        "skeleton, bare message": bare,
-        "skeleton": skeleton,
+        "skeleton": bare,
+        "skeleton, labelled": skeleton,
         "feltd": product,
     }
     taken: dict[str, list[float]] = {name: [] for name in roads}
