@@ -18,7 +18,7 @@ from typing import Any
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from controller.delivery.properties import packed
+from controller.delivery.properties import Packed
 from drivers.readings import KeyPressed, Reading
 from drivers.supervisor import Supervisor
 
@@ -58,7 +58,7 @@ def skeleton(line: Connection, database: Path, port: int, keypad: str, *, labels
 
     Its message is the same for broker and subscriber, always with the same ``labels``; without them it is bare.
     """
-    beside: Any = packed(LABELS, None) if labels else None
+    beside: Any = Packed(LABELS, None) if labels else None
     inbox: queue.Queue[Reading] = queue.Queue(1024)
     due = threading.Event()
     stop = threading.Event()

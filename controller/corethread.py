@@ -308,7 +308,12 @@ class CoreThread:
         inputs = [(fed.records, fed.wall) for fed in group if fed.records]
         if inputs:
             delivery = self._delivery
-            written = self._ledger.append_together(inputs, coming=delivery.expect if delivery else None)
+            try:
+                written = self._ledger.append_together(inputs, coming=delivery.expect if delivery else None)
+            except AppendFailed:
+                if delivery is not None:
+                    delivery.wake(())
+                raise
             if delivery is not None:
                 delivery.wake(written)
                 self._inbox.wait(GIVES_WAY_S)

@@ -25,7 +25,7 @@ class Delivery(Protocol):
         """This is being committed."""
 
     def wake(self, written: Sequence[Unsent]) -> None:
-        """This is durable."""
+        """This is durable; with nothing: what was expected is not."""
 
 
 class Listener(Protocol):

@@ -65,6 +65,8 @@ class Gate:
 
     def __init__(self) -> None:
         self.open = True
+        self.staged = 0
+        """How many messages waited for a commit, made ready, so far."""
         self.publisher: Publisher | None = None
 
     def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
@@ -77,9 +79,15 @@ class Gate:
         assert self.publisher is not None
         self.publisher.listen(topics)
 
-    def prepare(self, message: Message) -> None:
+    def stage(self, messages: Sequence[Message]) -> list[int]:
         assert self.publisher is not None
-        self.publisher.prepare(message)
+        tokens = self.publisher.stage(messages)
+        self.staged += len(tokens)
+        return tokens
+
+    def release(self) -> None:
+        assert self.publisher is not None
+        self.publisher.release()
 
     def publish(self, message: Message) -> int:
         assert self.publisher is not None

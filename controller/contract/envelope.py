@@ -5,7 +5,7 @@ The bytes are what is hashed, stored, published and replayed. Whoever needs to l
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,9 +15,21 @@ from controller.contract.integrity import digest
 
 MAX_BYTES = 64 * 1024
 
-# A prepared encoder: json.dumps with settings of its own would build a new one for each event.
-# What goes round in circles it finds by the depth, so it need not keep account of where it has been.
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+
+def _encoder() -> Callable[[Any], str]:
+    """JSON without blanks, as ``json`` writes it, by an encoder that is made once: ``json`` makes one for each text.
+
+    What goes round in circles it finds by the depth, so it need not keep account of where it has been.
+    """
+    plain = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # an interpreter without json's C part
+        return plain.encode
+    chunks = make(None, plain.default, json.encoder.encode_basestring, None, ":", ",", False, False, False)
+    return lambda what: "".join(chunks(what, 0))
+
+
+_encode = _encoder()
 _text = lru_cache(maxsize=256)(_encode)
 """A string as JSON. Remembered: hands, sessions, types and sources are few at a time."""
 

@@ -1,6 +1,10 @@
 """What a broker can do to us."""
 
-from controller.errors import RemoteError
+from controller.errors import FeltError, RemoteError
+
+
+class TakenBack(FeltError):
+    """What was made ready for the broker never became durable: the connection that has it must end unheard."""
 
 
 class BrokerError(RemoteError):

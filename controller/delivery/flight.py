@@ -10,7 +10,8 @@ from typing import Any
 from controller.contract.envelope import event_id
 from controller.contract.topics import Topics
 from controller.delivery.barred import Barred
-from controller.delivery.publisher import Message, Publisher
+from controller.delivery.errors import TakenBack
+from controller.delivery.publisher import Message
 from controller.delivery.replay import Replay
 from controller.ledger.outbox import Outbox, Unsent
 
@@ -60,8 +61,8 @@ class Flight:
     moving: bool = False
     news: dict[str, Any] | None = None
     ready: deque[Unsent] = field(default_factory=deque)
-    prepared: list[tuple[Unsent, Message]] = field(default_factory=list)
-    """What is being committed, as it will be sent."""
+    staged: deque[tuple[int, Unsent]] = field(default_factory=deque)
+    """What the publisher has and is still being committed."""
     acked: list[int] = field(default_factory=list)
     read_to: int = 0
     known_to: int = 0
@@ -101,18 +102,20 @@ class Flight:
         self.under_way[token] = item
         self.sent_at[token] = now
 
-    def prepare(self, rows: Sequence[Unsent], topics: Topics, ledger: str, publisher: Publisher) -> None:
-        """Make ready the messages of rows that are being committed; those of before are forgotten."""
-        self.prepared = [(item, as_message(item, topics, ledger)) for item in rows]
-        for _, message in self.prepared:
-            publisher.prepare(message)
+    def follows(self, item: Unsent) -> bool:
+        """Whether nothing else is to be sent before this row."""
+        return not (self.ready or self.more or self.held or self.staged) and item.row == self.read_to + 1
 
-    def prepared_for(self, item: Unsent) -> Message | None:
-        """What was made ready for this very row, not for one of its number: what is rolled back never comes."""
-        for expected, message in self.prepared:
-            if expected is item:
-                return message
-        return None
+    def became(self, item: Unsent | None) -> None:
+        """The row that is staged next is durable: it is on its way. Raises ``TakenBack`` where it is another.
+
+        Another can have its number: what is rolled back never comes.
+        """
+        token, staged = self.staged.popleft()
+        if item is not staged:
+            raise TakenBack(f"row {staged.row} was made ready for the broker and then not stored")
+        self.read_to = staged.row
+        self.sent(token, staged)
 
     def alone(self) -> Unsent | None:
         """The row that is the only thing without an answer, where the broker has taken no other row yet."""
@@ -135,9 +138,15 @@ class Fresh:
         self._rows.extend(written or (None,))
 
     def take(self, flight: Flight) -> None:
-        """What follows on what the flight has is sent next; where it does not, the ledger is asked."""
+        """What follows on what the flight has is sent next; where it does not, the ledger is asked.
+
+        Raises ``TakenBack`` where it is not what was staged.
+        """
         while self._rows:
             item = self._rows.popleft()
+            if flight.staged:
+                flight.became(item)
+                continue
             last = flight.ready[-1].row if flight.ready else flight.read_to
             if item is None or item.row > last + 1 or len(flight.ready) >= self._most:
                 flight.more = True

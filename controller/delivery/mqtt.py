@@ -28,7 +28,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from controller.delivery.errors import BrokerError
 from controller.delivery.lookup import Lookup
-from controller.delivery.properties import packed
+from controller.delivery.properties import Packed
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Outcome, Unheard
 from controller.errors import LocalError
 
@@ -94,6 +94,8 @@ class MqttPublisher:
         """What the broker said when we came: a cause and its words, both empty where we are welcome."""
         self._cared_at = 0.0
         """When paho last looked whether the broker is still there."""
+        self._staged = False
+        """Something that paho has may not go yet."""
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         finalize(self, os.close, self._bell)
 
@@ -130,20 +132,27 @@ class MqttPublisher:
         if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise BrokerError("lost", f"the connection is gone: {error_string(code)}")
 
-    def prepare(self, message: Message) -> None:
-        """See ``Publisher``."""
-        if self._modern:
-            packed(message.labels, message.correlation)
-
     def publish(self, message: Message) -> int:
         """See ``Publisher``."""
         if self._client is None:
             raise BrokerError("closed", "not connected to a broker")
-        properties: Any = packed(message.labels, message.correlation) if self._modern else None
+        properties: Any = Packed(message.labels, message.correlation) if self._modern else None
         sent = self._client.publish(message.topic, message.body, qos=1, retain=message.retain, properties=properties)
         if sent.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise BrokerError("lost", f"the connection is gone: {error_string(sent.rc)}")
         return sent.mid
+
+    def stage(self, messages: Sequence[Message]) -> list[int]:
+        """See ``Publisher``. paho has them in its queue then, of which only ``_write`` sends."""
+        if self._client is None or self._client.want_write():
+            return []
+        self._staged = True
+        return [self.publish(message) for message in messages]
+
+    def release(self) -> None:
+        """See ``Publisher``."""
+        self._staged = False
+        self._write()
 
     def wait(self, timeout_s: float) -> None:
         """See ``Publisher``."""
@@ -155,12 +164,14 @@ class MqttPublisher:
 
     def close(self) -> None:
         """See ``Publisher``."""
-        client, self._client = self._client, None
+        client, staged = self._client, self._staged
+        self._client, self._staged = None, False
         link = client.socket() if client else None
         if client is not None and link is not None:
-            # What does not go out at once never will: nobody waits for a broker that may be frozen.
-            client.disconnect()
-            client.loop_write()
+            if not staged:
+                # What does not go out at once never will: nobody waits for a broker that may be frozen.
+                client.disconnect()
+                client.loop_write()
             link.close()
 
     def _greeted(self) -> tuple[str, str]:
@@ -183,7 +194,8 @@ class MqttPublisher:
         # What is decrypted already the socket itself does not tell.
         pending = isinstance(link, ssl.SSLSocket) and link.pending() > 0
         if client is not None and link is not None:
-            poll.register(link, select.POLLIN | (select.POLLOUT if client.want_write() else 0))
+            writes = client.want_write() and not self._staged
+            poll.register(link, select.POLLIN | (select.POLLOUT if writes else 0))
         heard = dict(poll.poll(0 if pending else max(0.0, timeout_s) * 1000))
         if self._bell in heard:
             os.eventfd_read(self._bell)
@@ -192,13 +204,17 @@ class MqttPublisher:
         try:
             if pending or heard.get(link.fileno(), 0) & ~select.POLLOUT:
                 client.loop_read()
-            if client.want_write():
-                client.loop_write()
+            self._write()
             if (now := time.monotonic()) - self._cared_at >= _CARE_S:
                 self._cared_at = now
                 client.loop_misc()
         except _NOT_UNDERSTOOD as error:
             raise BrokerError("malformed", f"the broker speaks no MQTT that we know: {error!r}") from error
+
+    def _write(self) -> None:
+        """Send what waits, unless something of it may not go yet."""
+        if self._client is not None and self._client.want_write() and not self._staged:
+            self._client.loop_write()
 
     def _new_client(self, session: int, sink: Callable[[Outcome], None]) -> Client:
         settings = self._settings

@@ -3,8 +3,6 @@
 paho builds the same through its ``Properties``, name by name, and that takes longer than all else of a publish.
 """
 
-from functools import lru_cache
-
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 
 _CORRELATION, _USER = b"\x09", b"\x26"
@@ -27,10 +25,6 @@ class Packed:
     def pack(self) -> bytes:
         """The bytes on the wire, their length in front."""
         return self._bytes
-
-
-packed = lru_cache(maxsize=32)(Packed)
-"""The same, remembered: what was made while a record was being committed is there when it is sent."""
 
 
 def _short(content: bytes) -> bytes:

@@ -83,14 +83,21 @@ class Publisher(Protocol):
     def listen(self, topics: Sequence[str]) -> None:
         """Ask for the messages of these topics: they come as ``Asked``. Raises ``BrokerError``."""
 
-    def prepare(self, message: Message) -> None:
-        """Do what ``publish`` can do ahead for this message, while there is time. Nothing is sent."""
-
     def publish(self, message: Message) -> int:
         """Hand in a message and return the token that its outcome will carry; ``wait`` sends it.
 
         Raises ``BrokerError``.
         """
+
+    def stage(self, messages: Sequence[Message]) -> list[int]:
+        """Hand in messages that may not go yet, and return their tokens: none where others still wait to be sent.
+
+        Nothing is sent any more until ``release``; where the connection is closed before, they are gone with it.
+        Raises ``BrokerError``.
+        """
+
+    def release(self) -> None:
+        """What was staged may go, and goes at once as far as the broker takes it."""
 
     def wait(self, timeout_s: float) -> None:
         """Send and hear, until the broker has said something, ``wake`` was called or the time is over.

@@ -20,7 +20,7 @@ from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
 from controller.delivery.barred import Barred
 from controller.delivery.counters import Counters
-from controller.delivery.errors import BrokerError
+from controller.delivery.errors import BrokerError, TakenBack
 from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about, as_message
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Notify, Outcome, Publisher, Unheard
 from controller.delivery.replay import AT_ONCE
@@ -97,14 +97,17 @@ class Pump:
         return True
 
     def wake(self, written: Sequence[Unsent] = ()) -> None:
-        """There are new rows: those ``written``, or ask the ledger. May be called from any thread, at any time."""
+        """There are new rows: those ``written``, or the ledger knows which. From any thread, at any time."""
         self._fresh.put(written)
         if not self._woken:
             self._woken = True
             self._publisher.wake()
 
     def expect(self, written: Sequence[Unsent]) -> None:
-        """These rows are being committed: time to make ready. Nothing of them is sent before ``wake`` has told them."""
+        """These rows are being committed: time to make ready. Nothing of them is sent before ``wake`` has told them.
+
+        Where they cannot be stored, a ``wake`` without them must say so.
+        """
         self._expected = written
         self._publisher.wake()
 
@@ -163,6 +166,8 @@ class Pump:
             started, conflicts, withheld = time.monotonic(), self.counters.conflicts, self.counters.withheld
             try:
                 self._connection(outbox)
+            except TakenBack as error:
+                _log.warning("the connection is begun anew", cause=str(error))
             except BrokerError as error:
                 # Not at the first row that goes through: two under one name would race for the broker's ear. But
                 # what stands for a refused row was taken: the rest must not wait longer for each.
@@ -219,10 +224,12 @@ class Pump:
                 outbox.mark_acked(flight.acked)
 
     def _send(self, flight: Flight, outbox: Outbox) -> None:
-        """Fill the window: with a single row until the broker has taken one.
+        """Fill the window: with a single row until the broker has taken one. Not behind what waits for a commit.
 
         A broker that hangs up on whom it refuses, with more of ours unread, takes its refusal back with it.
         """
+        if flight.staged:
+            return
         while not flight.held and flight.rows_under_way < (self._settings.window if flight.moving else 1):
             if not flight.ready and flight.more:
                 flight.known_to = outbox.last_row()
@@ -241,7 +248,7 @@ class Pump:
             raise BrokerError(self._barred.cause, "neither a record nor what stands in for it is taken")
 
     def _publish(self, flight: Flight, outbox: Outbox, item: Unsent) -> None:
-        self._put(flight, flight.prepared_for(item) or as_message(item, self._topics, outbox.ledger), item)
+        self._put(flight, as_message(item, self._topics, outbox.ledger), item)
         flight.trials += item.type == _WITHHELD
 
     def _put(self, flight: Flight, message: Message, item: Unsent | None = None) -> int:
@@ -270,18 +277,20 @@ class Pump:
         due = flight.moved_at + patience
         wait = min(due, now + _TICK_S) if self._flush_until is None else min(due, now + _TICK_S, self._stop_at)
         self._publisher.wait(wait - now)
-        if self._expected:
-            expected, self._expected = self._expected[: self._settings.window], ()
-            flight.prepare(expected, self._topics, outbox.ledger, self._publisher)
         if self._woken:
             self._woken = False
-            self._fresh.take(flight)
+            self._take_fresh(flight)
+        if self._expected:
+            expected, self._expected = self._expected, ()
+            self._stage(flight, outbox, expected)
         while self._outcomes:
             self._take(flight, outbox, self._outcomes.popleft())
         self._say_restored(flight)
         if len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way):
             outbox.mark_acked(flight.acked)
             flight.acked.clear()
+        if flight.staged:
+            return  # a matter of the disk, which the broker has no part in
         if self._barred.due and not (flight.rows_under_way or flight.held or flight.acked):
             self._barred.lift()
             flight.begin_again()
@@ -289,6 +298,19 @@ class Pump:
             if flight.under_way:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
+
+    def _take_fresh(self, flight: Flight) -> None:
+        staged = bool(flight.staged)
+        self._fresh.take(flight)
+        if staged and not flight.staged:
+            self._publisher.release()
+
+    def _stage(self, flight: Flight, outbox: Outbox, rows: Sequence[Unsent]) -> None:
+        """Make ready what is being committed, where it comes next and is welcome: the disk gives the time for it."""
+        rows = rows[: self._settings.window - flight.rows_under_way]
+        if rows and flight.moving and flight.follows(rows[0]) and not any(row.stream in self._barred for row in rows):
+            tokens = self._publisher.stage([as_message(row, self._topics, outbox.ledger) for row in rows])
+            flight.staged.extend(zip(tokens, rows, strict=False))
 
     def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped) -> None:
         if outcome.session != flight.session:

@@ -33,7 +33,7 @@ from tests.certificates import Authority
 from tests.delivering import QUICK, TOPICS, Gate, Rig, make_rig, unsent
 from tests.ledgers import WALL, hand_records, new_desk, play, record
 from tests.subscribers import Subscriber
-from tests.waiting import wait_until
+from tests.waiting import InVain, wait_until
 
 CONNACK = bytes.fromhex("2003000000")
 CONNACK_311 = bytes.fromhex("20020000")
@@ -401,17 +401,22 @@ def test_rows_come_with_the_wake_or_out_of_the_ledger_but_each_once(broker: Mosq
 
 def test_what_is_expected_is_sent_only_once_it_is_durable(broker: MosquittoBroker, rig: MakeRig) -> None:
     """What is being committed is made ready and no more: where that fails, others may come under its numbers."""
-    with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
+    gate = Gate()
+    with rig(broker.port, gate=gate) as r, Subscriber(broker.port) as subscriber:
         r.pump.start()
         fails = False
 
         def coming(written: Sequence[Unsent]) -> None:
+            staged = gate.staged
             r.pump.expect([replace(row, body=b"never") for row in written] if fails else written)
             if fails:
-                # Longer than the pump takes to be ready, and to send what it should not.
-                wait_until(lambda: not r.pump._expected)
+                # The first after a failure finds the pump with a new connection, on which nothing was taken yet.
+                with suppress(InVain):
+                    wait_until(lambda: gate.staged > staged, 0.2)
+                made_ready.append(gate.staged > staged)
                 raise sqlite3.OperationalError("the disk is gone")
 
+        made_ready: list[bool] = []
         for n in range(60):
             wait_until(lambda: unsent(r) == 0)
             fails = n % 3 > 0
@@ -424,6 +429,53 @@ def test_what_is_expected_is_sent_only_once_it_is_durable(broker: MosquittoBroke
             if n % 3 == 1:
                 r.pump.wake(r.ledger.append(rows[:2], WALL))
         assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        assert not any(b"never" in heard.body for heard in subscriber.heard)
+        assert sum(made_ready) >= 20, "what failed had been made ready"
+        assert r.kinds() == [], "that is no matter of the link"
+
+
+def test_what_is_made_ready_waits_as_long_as_the_disk_and_so_does_what_comes_behind_it(
+    broker: MosquittoBroker, rig: MakeRig
+) -> None:
+    """A commit that stalls for longer than a broker may take to answer: nothing is sent, and nobody is blamed."""
+    gate = Gate()
+    grants = {"office": frozenset(STREAMS)}
+    with rig(broker.port, gate=gate, grants=grants) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        r.play(1)
+        wait_until(lambda: unsent(r) == 0)
+
+        def coming(written: Sequence[Unsent]) -> None:
+            heard = len(subscriber.heard)
+            r.pump.expect(written)
+            wait_until(lambda: gate.staged == len(written))
+            r.pump.show(r.ledger.row + len(written), b"{}")
+            time.sleep(QUICK.ack_timeout_s * 1.5)  # the stall
+            assert len(subscriber.heard) == heard
+
+        rows = list(hand_records("slow"))
+        r.pump.wake(r.ledger.append_together([(rows, WALL)], coming=coming))
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        wait_until(lambda: subscriber.heard[-1].body == b"{}", what="the snapshot behind its rows")
+        wait_until(lambda: unsent(r) == 0)
+        assert (r.kinds(), r.pump.counters.connections) == ([], 1)
+        events = [heard.body for heard in subscriber.heard if b'"specversion"' in heard.body]
+        assert events == r.bodies(), "nothing was sent twice"
+
+
+def test_a_table_that_stops_while_something_is_made_ready_sends_nothing_of_it(
+    broker: MosquittoBroker, rig: MakeRig
+) -> None:
+    gate = Gate()
+    with Subscriber(broker.port) as subscriber, rig(broker.port, gate=gate) as r:
+        r.pump.start()
+        r.play(1)
+        wait_until(lambda: unsent(r) == 0)
+        first = Unsent(r.ledger.row + 1, "play", r.ledger.head("play").sequence + 1, "card.dealt", b"never")
+        r.pump.expect([first])
+        wait_until(lambda: gate.staged == 1)
+        assert r.pump.stop(2)
+        wait_until(lambda: subscriber.states()[-1][0] in ("disconnected", "lost"))
         assert not any(b"never" in heard.body for heard in subscriber.heard)
 
 

@@ -56,6 +56,7 @@ def test_an_append_that_fails_once_costs_nothing(rig: Rig) -> None:
     assert [record.data["slot"] for record in dealt] == [0]
     assert dealt[0].secret is not None
     assert dealt[0].secret["card"] == "As"
+    assert rig.taken_back == 1, "delivery may have made ready what was not stored"
 
 
 def test_an_append_that_fails_again_ends_the_thread_and_acknowledges_nothing(rig: Rig) -> None:

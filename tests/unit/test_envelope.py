@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.contract import asyncapi
+from controller.contract import asyncapi, envelope
 from controller.contract.catalogue import DATA, STREAMS_OF
 from controller.contract.checking import problems
 from controller.contract.envelope import MAX_BYTES, Position, encode, time_text, withheld
@@ -89,9 +89,11 @@ def test_attributes_are_those_of_the_contract() -> None:
     assert problems(body) == []
 
 
-@given(
-    st.text(), st.none() | st.text(), st.text(), st.booleans(), st.dictionaries(st.text(), st.text() | st.integers())
-)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4))
+
+
+@given(st.text(), st.none() | st.text(), st.text(), st.booleans(), st.dictionaries(st.text(), VALUES))
 def test_the_bytes_are_those_that_json_itself_would_write(
     subject: str, session: str | None, day: str, test: bool, data: dict[str, object]
 ) -> None:
@@ -123,10 +125,32 @@ def test_text_is_utf8_and_not_escaped() -> None:
     assert "Čačak" in event(ACTION | {"note": "Čačak"}).decode()
 
 
-@pytest.mark.parametrize("wrong", [{"x": float("nan")}, {"x": object()}, {"x": "\ud800"}])
+CIRCLE: list[object] = []
+CIRCLE.append(CIRCLE)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"x": float("nan")},
+        {"x": [float("-inf")]},
+        {"x": object()},
+        {"x": {1}},
+        {"x": b""},
+        {"x": "\ud800"},
+        {("x",): 1},
+        {"x": CIRCLE},
+    ],
+)
 def test_what_is_no_json_is_refused_without_quoting_it(wrong: dict[str, object]) -> None:
     with pytest.raises(ContractError, match=r"action\.taken"):
         event(wrong | {"secret": "not in the message"})
+
+
+def test_an_interpreter_without_the_quick_part_of_json_writes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = envelope._encoder()
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    assert envelope._encoder()(ACTION) == quick(ACTION)
 
 
 def test_an_event_has_a_limit() -> None:

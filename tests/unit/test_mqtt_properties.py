@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from controller.delivery.properties import CONTENT_TYPE, packed
+from controller.delivery.properties import CONTENT_TYPE, Packed
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs", "Cn")), max_size=90)
 
@@ -23,7 +23,7 @@ def test_our_bytes_are_those_of_paho(labels: list[tuple[str, str]], correlation:
         made.UserProperty = labels
     if correlation is not None:
         made.CorrelationData = correlation
-    ours = packed(tuple(labels), correlation).pack()
+    ours = Packed(tuple(labels), correlation).pack()
     assert ours == made.pack()
     read: Any = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
     assert read.unpack(ours)[1] == len(ours)
