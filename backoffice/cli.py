@@ -151,6 +151,8 @@ def _until(listener: Any, told: list[int], *, forever: bool, seconds: float | No
 
 
 def _verify(args: argparse.Namespace) -> int:
+    if args.office_key is not None and args.checkpoint is None:
+        raise UsageError("--office-key", str(args.office_key), "it is a checkpoint's: give --checkpoint too")
     checkpoint = Checkpoint.from_json(args.checkpoint) if args.checkpoint else None
     if checkpoint is not None and args.office_key is not None:
         from backoffice.keys import public_key  # noqa: PLC0415

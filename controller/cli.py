@@ -117,6 +117,8 @@ def _verify(args: argparse.Namespace) -> int:
     from controller.ledger.keys import load_verify_key  # noqa: PLC0415
     from controller.ledger.verify import read_checkpoint, verify  # noqa: PLC0415
 
+    if args.office_key and not args.checkpoint:
+        raise LocalError("--office-key", str(args.office_key), "it is a checkpoint's: give --checkpoint too")
     checkpoint = read_checkpoint(args.checkpoint) if args.checkpoint else None
     office = load_verify_key(args.office_key) if args.office_key else None
     if checkpoint is not None and office is not None and not checkpoint.is_signed_by(office):

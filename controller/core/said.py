@@ -36,8 +36,8 @@ def _flag(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT or not value.isprintable():
-        return f"give a text of 1 to {LONGEST_TEXT} printable characters on one line"
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_TEXT or not value.isprintable():
+        return f"give a text of 1 to {LONGEST_TEXT} printable characters on one line, not blanks alone"
     return None
 
 

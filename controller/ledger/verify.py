@@ -66,11 +66,15 @@ def verify(
         heads: dict[str, Head] | None = None
         before: linked.Before | None = None
         after = -(2**63)  # a forged row may stand in front of the first
+        at_once = _AT_ONCE
         while heads is None:
             try:
-                rows, heads = _batch(connection, after)
+                rows, heads = _batch(connection, after, at_once)
             except database.UNREADABLE as error:
                 database.of_the_file(path, error)
+                if at_once > 1:
+                    at_once = 1  # up to the very row
+                    continue
                 broken = f"the file cannot be read from here on ({error})"
                 follower.fault(Fault(max(after + 1, 1), "?", 0, broken))
                 break
@@ -109,15 +113,15 @@ def verify(
     return report
 
 
-def _batch(connection: sqlite3.Connection, after: int) -> tuple[list[Any], dict[str, Head] | None]:
+def _batch(connection: sqlite3.Connection, after: int, at_once: int) -> tuple[list[Any], dict[str, Head] | None]:
     """The next rows, and with the last of them the ends of the streams as they were at that moment.
 
     A few rows at a time: a daemon that writes meanwhile must be able to empty its log.
     """
     connection.execute("BEGIN")
     try:
-        rows = connection.execute(f"{ROWS} WHERE row > ? ORDER BY row LIMIT {_AT_ONCE}", (after,)).fetchall()
-        if len(rows) == _AT_ONCE:
+        rows = connection.execute(f"{ROWS} WHERE row > ? ORDER BY row LIMIT ?", (after, at_once)).fetchall()
+        if len(rows) == at_once:
             return rows, None
         heads = connection.execute("SELECT stream, sequence, sha256 FROM head")
         return rows, {stream: Head(sequence, sha256) for stream, sequence, sha256 in heads}

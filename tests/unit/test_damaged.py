@@ -97,6 +97,20 @@ def test_each_page_of_the_rows_is_looked_at(desk: Desk) -> None:
         assert outcome(desk) in ("refused", "told"), f"page {page + 1}"
 
 
+def test_reading_comes_up_to_the_very_row_that_cannot_be_read(desk: Desk) -> None:
+    """Rows are read some hundreds together: a page in their midst hid those before it."""
+    whole, first = desk.path.read_bytes(), max(roots(desk.path).values())
+    reached = set()
+    for page in range(first, len(whole) // PAGE):
+        restore_file(desk.path, whole[: page * PAGE] + bytes(PAGE) + whole[(page + 1) * PAGE :])
+        report = verify(desk.path)
+        broken_off = [fault.row for fault in report.faults if "from here on" in fault.what]
+        assert broken_off in ([], [report.rows + 1]), f"page {page + 1}"
+        reached |= {report.rows} if broken_off else set()
+    assert len(reached) > 5
+    assert max(reached) > min(reached)
+
+
 def broken(whole: bytes, drawn: random.Random) -> bytes:
     """A page in the place of another, so that reading may go in a circle; bytes of anything; single bits."""
     content = bytearray(whole)

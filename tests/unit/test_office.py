@@ -342,6 +342,8 @@ def test_a_checkpoint_whose_countersignature_was_not_checked_is_noted(
 
     for main, path in ((controller.cli.main, desk.path), (cli.main, store)):
         assert notes(main, path, "--checkpoint", str(file)).count(note) == 1
+        assert main(["verify", str(path), *form, "--office-key", str(office_key)]) == cli.USAGE
+        assert "--checkpoint" in capsys.readouterr().err
         assert note not in notes(main, path)
         whole = ["--checkpoint", str(file), "--office-key", str(office_key)]
         if countersigned_by == "nobody":

@@ -63,6 +63,12 @@ def test_a_staff_id_is_a_plain_word(staff: str) -> None:
             said.check(Command(name, {"staff": staff, **({"role": "dealer"} if name == "login" else {})}))
 
 
+@pytest.mark.parametrize("blank", [" ", "   ", "\u00a0", "\u2003 "])
+def test_blanks_alone_are_no_text(blank: str) -> None:
+    with pytest.raises(BadCommand, match="player"):
+        said.check(Command("seat", {"seat": 3, "player": blank}))
+
+
 def test_a_refusal_at_the_door_changes_nothing() -> None:
     felt = Felt().open([1000, 1000])
     before = len(felt.records)
