@@ -23,7 +23,7 @@ class Barred:
         self.cause = ""
         """Why the last one is barred."""
 
-    def __contains__(self, stream: str) -> bool:
+    def __contains__(self, stream: object) -> bool:
         return stream in self._counters.barred
 
     @property

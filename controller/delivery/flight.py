@@ -3,7 +3,6 @@
 import random
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,37 +120,6 @@ class Flight:
         """The row that is the only thing without an answer, where the broker has taken no other row yet."""
         waiting = list(self.under_way.values())
         return waiting[0] if len(waiting) == 1 and not self.moving else None
-
-
-class Fresh:
-    """What was just written, handed over so that it need not be read again. Filled by the one who writes.
-
-    At most ``most`` rows: the oldest fall out where nobody sends, and the ledger has them.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._rows: deque[Unsent | None] = deque(maxlen=most)
-
-    def put(self, written: Sequence[Unsent]) -> None:
-        """These rows; none where only the ledger knows which."""
-        self._rows.extend(written or (None,))
-
-    def take(self, flight: Flight) -> None:
-        """What follows on what the flight has is sent next; where it does not, the ledger is asked.
-
-        Raises ``TakenBack`` where it is not what was staged.
-        """
-        while self._rows:
-            item = self._rows.popleft()
-            if flight.staged:
-                flight.became(item)
-                continue
-            last = flight.ready[-1].row if flight.ready else flight.read_to
-            if item is None or item.row > last + 1 or len(flight.ready) >= self._most:
-                flight.more = True
-            elif item.row > last and not flight.more:
-                flight.ready.append(item)
 
 
 class HangUps:

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -21,7 +22,8 @@ from controller.contract.topics import Topics
 from controller.delivery.barred import Barred
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError, TakenBack
-from controller.delivery.flight import Flight, Fresh, HangUps, PumpSettings, about, as_message
+from controller.delivery.flight import Flight, HangUps, PumpSettings, about, as_message
+from controller.delivery.fresh import Fresh
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Notify, Outcome, Publisher, Unheard
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
@@ -68,7 +70,6 @@ class Pump:
         self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
         self._fresh = Fresh(_READ_AT_ONCE)
-        self._expected: Sequence[Unsent] = ()
         self._connected = False
         self._lost_since: str | None = None
         self._failures = 0
@@ -108,7 +109,7 @@ class Pump:
 
         Where they cannot be stored, a ``wake`` without them must say so.
         """
-        self._expected = written
+        self._fresh.expect(written)
         self._publisher.wake()
 
     def show(self, row: int, body: bytes) -> None:
@@ -279,10 +280,10 @@ class Pump:
         self._publisher.wait(wait - now)
         if self._woken:
             self._woken = False
-            self._take_fresh(flight)
-        if self._expected:
-            expected, self._expected = self._expected, ()
-            self._stage(flight, outbox, expected)
+            self._fresh.take(flight, self._publisher)
+        room = self._settings.window - flight.rows_under_way
+        message = partial(as_message, topics=self._topics, ledger=outbox.ledger)
+        self._fresh.stage(flight, self._publisher, message, room=room, but=self._barred)
         while self._outcomes:
             self._take(flight, outbox, self._outcomes.popleft())
         self._say_restored(flight)
@@ -298,19 +299,6 @@ class Pump:
             if flight.under_way:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
-
-    def _take_fresh(self, flight: Flight) -> None:
-        staged = bool(flight.staged)
-        self._fresh.take(flight)
-        if staged and not flight.staged:
-            self._publisher.release()
-
-    def _stage(self, flight: Flight, outbox: Outbox, rows: Sequence[Unsent]) -> None:
-        """Make ready what is being committed, where it comes next and is welcome: the disk gives the time for it."""
-        rows = rows[: self._settings.window - flight.rows_under_way]
-        if rows and flight.moving and flight.follows(rows[0]) and not any(row.stream in self._barred for row in rows):
-            tokens = self._publisher.stage([as_message(row, self._topics, outbox.ledger) for row in rows])
-            flight.staged.extend(zip(tokens, rows, strict=False))
 
     def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped) -> None:
         if outcome.session != flight.session:
