@@ -13,13 +13,23 @@ import ssl
 import struct
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import finalize
 
-from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage, MQTTv5, MQTTv311, error_string
+from paho.mqtt.client import (
+    Client,
+    ConnectFlags,
+    DisconnectFlags,
+    MQTTMessage,
+    MQTTv5,
+    MQTTv311,
+    SocketLike,
+    error_string,
+)
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.exception import MQTTException
 from paho.mqtt.packettypes import PacketTypes
@@ -39,6 +49,7 @@ _LARGEST_IN = 8192
 # What paho lets through where a packet is not what it should be.
 _NOT_UNDERSTOOD = (ValueError, LookupError, TypeError, AttributeError, AssertionError, struct.error, MQTTException)
 _CARE_S = 1.0
+_PING = b"\xc0\x00"
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -96,6 +107,7 @@ class MqttPublisher:
         """When paho last looked whether the broker is still there."""
         self._staged = False
         """Something that paho has may not go yet."""
+        self._pinged_at = 0.0
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         finalize(self, os.close, self._bell)
 
@@ -146,7 +158,7 @@ class MqttPublisher:
         """See ``Publisher``. paho has them in its queue then, of which only ``_write`` sends."""
         if self._client is None or self._client.want_write():
             return []
-        self._staged = True
+        self._staged, self._pinged_at = True, time.monotonic()
         return [self.publish(message) for message in messages]
 
     def release(self) -> None:
@@ -207,9 +219,22 @@ class MqttPublisher:
             self._write()
             if (now := time.monotonic()) - self._cared_at >= _CARE_S:
                 self._cared_at = now
-                client.loop_misc()
+                if self._staged:
+                    self._stay(link, now)
+                else:
+                    client.loop_misc()
         except _NOT_UNDERSTOOD as error:
             raise BrokerError("malformed", f"the broker speaks no MQTT that we know: {error!r}") from error
+
+    def _stay(self, link: SocketLike, now: float) -> None:
+        """Keep the connection alive while a commit stalls: paho's own ping would wait behind what is staged.
+
+        Only at the end of a packet is anything staged, so that one more may begin here.
+        """
+        if now - self._pinged_at >= self._settings.keepalive_s / 2:
+            self._pinged_at = now
+            with suppress(OSError):  # a link that is broken, or full, is seen where it is read
+                link.send(_PING)
 
     def _write(self) -> None:
         """Send what waits, unless something of it may not go yet."""

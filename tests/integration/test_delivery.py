@@ -463,6 +463,27 @@ def test_what_is_made_ready_waits_as_long_as_the_disk_and_so_does_what_comes_beh
         assert events == r.bodies(), "nothing was sent twice"
 
 
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_commit_that_stalls_for_longer_than_the_broker_waits_for_a_word_costs_no_connection(
+    broker: MosquittoBroker, rig: MakeRig, version: str
+) -> None:
+    gate = Gate()
+    with rig(broker.port, gate=gate, keepalive_s=2, version=version) as r, Subscriber(broker.port) as subscriber:
+        r.pump.start()
+        r.play(1)
+        wait_until(lambda: unsent(r) == 0)
+
+        def coming(written: Sequence[Unsent]) -> None:
+            r.pump.expect(written)
+            wait_until(lambda: gate.staged == len(written))
+            time.sleep(6)  # the stall: a broker goes after one and a half times ``keepalive_s``, and looks now and then
+
+        r.pump.wake(r.ledger.append_together([(list(hand_records("slow")), WALL)], coming=coming))
+        assert subscriber.wait_for(r.ledger.row) == r.bodies()
+        wait_until(lambda: unsent(r) == 0)
+        assert (r.kinds(), r.pump.counters.connections) == ([], 1)
+
+
 def test_a_table_that_stops_while_something_is_made_ready_sends_nothing_of_it(
     broker: MosquittoBroker, rig: MakeRig
 ) -> None:
