@@ -62,6 +62,9 @@ class Flight:
     ready: deque[Unsent] = field(default_factory=deque)
     staged: deque[tuple[int, Unsent]] = field(default_factory=deque)
     """What the publisher has and is still being committed."""
+    staged_at: float = 0.0
+    mark_at: float = 0.0
+    """Not before is it tried again to have the ledger know what was taken."""
     acked: list[int] = field(default_factory=list)
     read_to: int = 0
     known_to: int = 0
@@ -80,7 +83,7 @@ class Flight:
     @property
     def empty(self) -> bool:
         """Nothing is left to send or to wait for."""
-        return not (self.under_way or self.ready or self.held or self.more)
+        return not (self.under_way or self.ready or self.held or self.more or self.staged)
 
     def begin_again(self) -> None:
         """Read from the first unsent row on. Only where no row is under way, and what was taken is marked."""
@@ -101,9 +104,15 @@ class Flight:
         self.under_way[token] = item
         self.sent_at[token] = now
 
+    def released(self) -> None:
+        """What was staged goes. While it did not, nobody could be waited for: that time counts against no broker."""
+        now = time.monotonic()
+        self.moved_at = min(now, self.moved_at + now - self.staged_at)
+
     def follows(self, item: Unsent) -> bool:
         """Whether nothing else is to be sent before this row."""
-        return not (self.ready or self.more or self.held or self.staged) and item.row == self.read_to + 1
+        waits = self.ready or self.more or self.held or self.staged or self.replay
+        return not waits and item.row == self.read_to + 1
 
     def became(self, item: Unsent | None) -> None:
         """The row that is staged next is durable: it is on its way. Raises ``TakenBack`` where it is another.
@@ -112,7 +121,7 @@ class Flight:
         """
         token, staged = self.staged.popleft()
         if item is not staged:
-            raise TakenBack(f"row {staged.row} was made ready for the broker and then not stored")
+            raise TakenBack(f"row {staged.row} was made ready for the broker, and is not what was stored next")
         self.read_to = staged.row
         self.sent(token, staged)
 

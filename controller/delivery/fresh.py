@@ -4,6 +4,7 @@ Rows are told twice: when their commit begins, so that their messages can be mad
 it has ended. Only then do they leave. The ledger has all that is missed here.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable, Container, Sequence
 
@@ -24,8 +25,8 @@ class Fresh:
         self._coming: Sequence[Unsent] = ()
 
     def expect(self, written: Sequence[Unsent]) -> None:
-        """These rows are being committed."""
-        self._coming = written
+        """These rows are being committed; where they are too many, they are read from the ledger."""
+        self._coming = written if len(written) <= self._most else ()
 
     def put(self, written: Sequence[Unsent]) -> None:
         """These rows are durable; none where only the ledger knows which."""
@@ -49,6 +50,7 @@ class Fresh:
                 flight.ready.append(item)
         if staged and not flight.staged:
             publisher.release()
+            flight.released()
 
     def stage(
         self,
@@ -67,3 +69,4 @@ class Fresh:
         if rows and flight.moving and flight.follows(rows[0]) and not any(row.stream in but for row in rows):
             tokens = publisher.stage([as_message(row) for row in rows])
             flight.staged.extend(zip(tokens, rows, strict=False))
+            flight.staged_at = time.monotonic()

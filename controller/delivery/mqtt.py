@@ -20,16 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import finalize
 
-from paho.mqtt.client import (
-    Client,
-    ConnectFlags,
-    DisconnectFlags,
-    MQTTMessage,
-    MQTTv5,
-    MQTTv311,
-    SocketLike,
-    error_string,
-)
+from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage, MQTTv5, MQTTv311, error_string
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.exception import MQTTException
 from paho.mqtt.packettypes import PacketTypes
@@ -48,6 +39,7 @@ _properties: Callable[[int], Properties] = Properties
 _LARGEST_IN = 8192
 # What paho lets through where a packet is not what it should be.
 _NOT_UNDERSTOOD = (ValueError, LookupError, TypeError, AttributeError, AssertionError, struct.error, MQTTException)
+_MOST = 20
 _CARE_S = 1.0
 _PING = b"\xc0\x00"
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
@@ -108,11 +100,22 @@ class MqttPublisher:
         self._staged = False
         """Something that paho has may not go yet."""
         self._pinged_at = 0.0
+        self._most = _MOST
+        """How many messages the broker has without its answer at once, at most; fewer where it said so."""
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         finalize(self, os.close, self._bell)
 
     def connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
-        """See ``Publisher``. Takes at most three times ``connect_timeout_s``; each call tries one address."""
+        """See ``Publisher``. Takes at most three times ``connect_timeout_s``; each call tries one address.
+
+        Where a broker takes fewer messages than most without answering, once more: paho must know when it connects.
+        """
+        known = self._most
+        self._connect(session, will, sink)
+        if self._most < known:
+            self._connect(session, will, sink)
+
+    def _connect(self, session: int, will: Message, sink: Callable[[Outcome], None]) -> None:
         self.close()
         settings = self._settings
         where = f"broker {settings.host}:{settings.port}"
@@ -180,6 +183,7 @@ class MqttPublisher:
         self._client, self._staged = None, False
         link = client.socket() if client else None
         if client is not None and link is not None:
+            client.on_disconnect = None  # whoever closes knows it
             if not staged:
                 # What does not go out at once never will: nobody waits for a broker that may be frozen.
                 client.disconnect()
@@ -220,18 +224,19 @@ class MqttPublisher:
             if (now := time.monotonic()) - self._cared_at >= _CARE_S:
                 self._cared_at = now
                 if self._staged:
-                    self._stay(link, now)
+                    self._stay(client, now)
                 else:
                     client.loop_misc()
         except _NOT_UNDERSTOOD as error:
             raise BrokerError("malformed", f"the broker speaks no MQTT that we know: {error!r}") from error
 
-    def _stay(self, link: SocketLike, now: float) -> None:
+    def _stay(self, client: Client, now: float) -> None:
         """Keep the connection alive while a commit stalls: paho's own ping would wait behind what is staged.
 
         Only at the end of a packet is anything staged, so that one more may begin here.
         """
-        if now - self._pinged_at >= self._settings.keepalive_s / 2:
+        link = client.socket()
+        if link is not None and now - self._pinged_at >= self._settings.keepalive_s / 2:
             self._pinged_at = now
             with suppress(OSError):  # a link that is broken, or full, is seen where it is read
                 link.send(_PING)
@@ -251,14 +256,15 @@ class MqttPublisher:
             reconnect_on_failure=False,
         )
         client.connect_timeout = settings.connect_timeout_s
-        # The window is the pump's. paho counts an answer only after it has called back, so it must not be the tighter.
-        client.max_inflight_messages_set(0)
+        # What is more waits in paho.
+        client.max_inflight_messages_set(self._most)
         if settings.username is not None:
             client.username_pw_set(settings.username, settings.password)
         if self._tls is not None:
             client.tls_set_context(self._tls)
 
-        def on_connect(_c: Client, _u: object, _f: ConnectFlags, reason: ReasonCode, _p: Properties | None) -> None:
+        def on_connect(_c: Client, _u: object, _f: ConnectFlags, reason: ReasonCode, said: Properties | None) -> None:
+            self._most = min(self._most, getattr(said, "ReceiveMaximum", self._most))
             self._greeting = (_key(reason), str(reason)) if reason.is_failure else ("", "")
 
         def on_publish(_c: Client, _u: object, mid: int, reason: ReasonCode, _p: Properties | None) -> None:

@@ -98,7 +98,7 @@ class Pump:
         return True
 
     def wake(self, written: Sequence[Unsent] = ()) -> None:
-        """There are new rows: those ``written``, or the ledger knows which. From any thread, at any time."""
+        """There are new rows: those ``written``, or the ledger knows which. From the thread that writes."""
         self._fresh.put(written)
         if not self._woken:
             self._woken = True
@@ -168,6 +168,7 @@ class Pump:
             try:
                 self._connection(outbox)
             except TakenBack as error:
+                self.counters.lost("taken_back", time.monotonic(), welcome=True)
                 _log.warning("the connection is begun anew", cause=str(error))
             except BrokerError as error:
                 # Not at the first row that goes through: two under one name would race for the broker's ear. But
@@ -207,6 +208,8 @@ class Pump:
             ):
                 self._receive(flight, outbox)
                 self._send(flight, outbox)
+            if flight.staged:
+                return  # nobody will tell how that commit ended: the broker says that we are lost
             self._say(flight, outbox, "disconnected")
             while flight.under_way and time.monotonic() < self._stop_at:
                 self._receive(flight, outbox)
@@ -222,7 +225,7 @@ class Pump:
         finally:
             flight.end_replay()
             if flight.acked:
-                outbox.mark_acked(flight.acked)
+                self._mark(flight, outbox)
 
     def _send(self, flight: Flight, outbox: Outbox) -> None:
         """Fill the window: with a single row until the broker has taken one. Not behind what waits for a commit.
@@ -276,22 +279,22 @@ class Pump:
         now = time.monotonic()
         patience = self._settings.ack_timeout_s if flight.under_way else self._settings.heartbeat_s
         due = flight.moved_at + patience
-        wait = min(due, now + _TICK_S) if self._flush_until is None else min(due, now + _TICK_S, self._stop_at)
-        self._publisher.wait(wait - now)
+        # What waits for a commit is a matter of the disk, in which the broker has no part.
+        wait = now + _TICK_S if flight.staged else min(due, now + _TICK_S)
+        self._publisher.wait((wait if self._flush_until is None else min(wait, self._stop_at)) - now)
+        while self._outcomes:
+            self._take(flight, outbox, self._outcomes.popleft())
         if self._woken:
             self._woken = False
             self._fresh.take(flight, self._publisher)
         room = self._settings.window - flight.rows_under_way
         message = partial(as_message, topics=self._topics, ledger=outbox.ledger)
         self._fresh.stage(flight, self._publisher, message, room=room, but=self._barred)
-        while self._outcomes:
-            self._take(flight, outbox, self._outcomes.popleft())
-        self._say_restored(flight)
-        if len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way):
-            outbox.mark_acked(flight.acked)
-            flight.acked.clear()
         if flight.staged:
-            return  # a matter of the disk, which the broker has no part in
+            return
+        self._say_restored(flight)
+        if (len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way)) and now >= flight.mark_at:
+            self._mark(flight, outbox)
         if self._barred.due and not (flight.rows_under_way or flight.held or flight.acked):
             self._barred.lift()
             flight.begin_again()
@@ -300,11 +303,20 @@ class Pump:
                 raise BrokerError("silent", f"the broker took nothing for {patience} s")
             self._say(flight, outbox, "ready")
 
+    def _mark(self, flight: Flight, outbox: Outbox) -> None:
+        """Have the ledger know what was taken; later, where commits leave no room for it just now."""
+        if outbox.mark_acked(flight.acked):
+            flight.acked.clear()
+        else:
+            flight.mark_at = time.monotonic() + _TICK_S
+
     def _take(self, flight: Flight, outbox: Outbox, outcome: Answered | Dropped) -> None:
         if outcome.session != flight.session:
             return
         if isinstance(outcome, Dropped):
             raise BrokerError(outcome.cause, f"the broker has gone: {outcome.cause}")
+        if outcome.token not in flight.under_way:
+            raise BrokerError("malformed", "the broker answers a message that it has not been sent")
         flight.moved_at = time.monotonic()
         self._answer(flight, outbox, outcome)
         self._stand_in(flight, outbox)
@@ -354,7 +366,11 @@ class Pump:
         """Book what the broker still said: some hang up on whom they have just refused (mosquitto 2.0.11 does)."""
         while self._outcomes:
             outcome = self._outcomes.popleft()
-            if isinstance(outcome, Answered) and outcome.session == flight.session:
+            if (
+                isinstance(outcome, Answered)
+                and outcome.session == flight.session
+                and outcome.token in flight.under_way
+            ):
                 self._answer(flight, outbox, outcome)
         if flight.held:
             outbox.withhold(*flight.held[0])

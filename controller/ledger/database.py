@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from controller.ledger.errors import LedgerDamaged, LedgerError
 
-_BUSY_S = 5.0
+BUSY_MS = 5_000
+"""How long a connection waits for another that writes."""
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """What reading raises where a file is damaged: the text of an error can be damaged itself."""
 
@@ -53,7 +54,7 @@ def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
     """
     try:
         make(path)
-        connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {4000 if durable else 1000}")
@@ -76,7 +77,7 @@ def wipe_log(connection: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError:
         return False
     finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_S * 1000)}")
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     return not busy
 
 
@@ -92,7 +93,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if still else ''}",
             uri=True,
-            timeout=_BUSY_S,
+            timeout=BUSY_MS / 1000,
             isolation_level=None,
         )
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

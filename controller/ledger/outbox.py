@@ -12,6 +12,9 @@ from controller.contract.envelope import withheld
 from controller.ledger import database
 from controller.ledger.standins import stands_for
 
+_MARK_MS = 200
+"""How long a mark waits for whoever writes: a commit that stalls must not stall delivery."""
+
 _log = structlog.get_logger("ledger")
 
 
@@ -83,9 +86,17 @@ class Outbox:
             return item
         return replace(item, type="record.withheld", body=instead)
 
-    def mark_acked(self, rows: Iterable[int]) -> None:
-        """The broker has taken these rows."""
-        self._connection.execute("BEGIN IMMEDIATE")
+    def mark_acked(self, rows: Iterable[int]) -> bool:
+        """The broker has taken these rows. ``False`` where somebody is writing all the time: say it again later."""
+        try:
+            self._connection.execute(f"PRAGMA busy_timeout = {_MARK_MS}")
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                return False
+            raise
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {database.BUSY_MS}")
         try:
             self._connection.executemany("UPDATE row SET acked = 1 WHERE row = ?", [(row,) for row in rows])
             self._connection.execute("COMMIT")
@@ -93,6 +104,7 @@ class Outbox:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+        return True
 
     def withhold(self, item: Unsent, cause: str) -> Unsent:
         """Decide, once and for good, what is published instead of a row."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -26,14 +26,13 @@ from controller.delivery.flight import PumpSettings
 from controller.delivery.mqtt import MqttPublisher, MqttSettings
 from controller.delivery.publisher import Dropped, Message, Outcome
 from controller.errors import LocalError
-from controller.ledger.errors import AppendFailed
 from controller.ledger.outbox import Outbox, Unsent
 from simulators.broker import AmqttBroker, MosquittoBroker, mosquitto_program
 from tests.certificates import Authority
 from tests.delivering import QUICK, TOPICS, Gate, Rig, make_rig, unsent
 from tests.ledgers import WALL, hand_records, new_desk, play, record
 from tests.subscribers import Subscriber
-from tests.waiting import InVain, wait_until
+from tests.waiting import wait_until
 
 CONNACK = bytes.fromhex("2003000000")
 CONNACK_311 = bytes.fromhex("20020000")
@@ -397,107 +396,6 @@ def test_rows_come_with_the_wake_or_out_of_the_ledger_but_each_once(broker: Mosq
         wait_until(lambda: unsent(r) == 0)
         events = [heard.body for heard in subscriber.heard if b'"specversion"' in heard.body]
         assert events == r.bodies(), "nothing was sent twice"
-
-
-def test_what_is_expected_is_sent_only_once_it_is_durable(broker: MosquittoBroker, rig: MakeRig) -> None:
-    """What is being committed is made ready and no more: where that fails, others may come under its numbers."""
-    gate = Gate()
-    with rig(broker.port, gate=gate) as r, Subscriber(broker.port) as subscriber:
-        r.pump.start()
-        fails = False
-
-        def coming(written: Sequence[Unsent]) -> None:
-            staged = gate.staged
-            r.pump.expect([replace(row, body=b"never") for row in written] if fails else written)
-            if fails:
-                # The first after a failure finds the pump with a new connection, on which nothing was taken yet.
-                with suppress(InVain):
-                    wait_until(lambda: gate.staged > staged, 0.2)
-                made_ready.append(gate.staged > staged)
-                raise sqlite3.OperationalError("the disk is gone")
-
-        made_ready: list[bool] = []
-        for n in range(60):
-            wait_until(lambda: unsent(r) == 0)
-            fails = n % 3 > 0
-            rows = list(hand_records(f"h{r.ledger.row}"))
-            if not fails:
-                r.pump.wake(r.ledger.append_together([(rows, WALL)], coming=coming))
-                continue
-            with pytest.raises(AppendFailed):
-                r.ledger.append_together([(rows, WALL)], coming=coming)
-            if n % 3 == 1:
-                r.pump.wake(r.ledger.append(rows[:2], WALL))
-        assert subscriber.wait_for(r.ledger.row) == r.bodies()
-        assert not any(b"never" in heard.body for heard in subscriber.heard)
-        assert sum(made_ready) >= 20, "what failed had been made ready"
-        assert r.kinds() == [], "that is no matter of the link"
-
-
-def test_what_is_made_ready_waits_as_long_as_the_disk_and_so_does_what_comes_behind_it(
-    broker: MosquittoBroker, rig: MakeRig
-) -> None:
-    """A commit that stalls for longer than a broker may take to answer: nothing is sent, and nobody is blamed."""
-    gate = Gate()
-    grants = {"office": frozenset(STREAMS)}
-    with rig(broker.port, gate=gate, grants=grants) as r, Subscriber(broker.port) as subscriber:
-        r.pump.start()
-        r.play(1)
-        wait_until(lambda: unsent(r) == 0)
-
-        def coming(written: Sequence[Unsent]) -> None:
-            heard = len(subscriber.heard)
-            r.pump.expect(written)
-            wait_until(lambda: gate.staged == len(written))
-            r.pump.show(r.ledger.row + len(written), b"{}")
-            time.sleep(QUICK.ack_timeout_s * 1.5)  # the stall
-            assert len(subscriber.heard) == heard
-
-        rows = list(hand_records("slow"))
-        r.pump.wake(r.ledger.append_together([(rows, WALL)], coming=coming))
-        assert subscriber.wait_for(r.ledger.row) == r.bodies()
-        wait_until(lambda: subscriber.heard[-1].body == b"{}", what="the snapshot behind its rows")
-        wait_until(lambda: unsent(r) == 0)
-        assert (r.kinds(), r.pump.counters.connections) == ([], 1)
-        events = [heard.body for heard in subscriber.heard if b'"specversion"' in heard.body]
-        assert events == r.bodies(), "nothing was sent twice"
-
-
-@pytest.mark.parametrize("version", ["5", "3.1.1"])
-def test_a_commit_that_stalls_for_longer_than_the_broker_waits_for_a_word_costs_no_connection(
-    broker: MosquittoBroker, rig: MakeRig, version: str
-) -> None:
-    gate = Gate()
-    with rig(broker.port, gate=gate, keepalive_s=2, version=version) as r, Subscriber(broker.port) as subscriber:
-        r.pump.start()
-        r.play(1)
-        wait_until(lambda: unsent(r) == 0)
-
-        def coming(written: Sequence[Unsent]) -> None:
-            r.pump.expect(written)
-            wait_until(lambda: gate.staged == len(written))
-            time.sleep(6)  # the stall: a broker goes after one and a half times ``keepalive_s``, and looks now and then
-
-        r.pump.wake(r.ledger.append_together([(list(hand_records("slow")), WALL)], coming=coming))
-        assert subscriber.wait_for(r.ledger.row) == r.bodies()
-        wait_until(lambda: unsent(r) == 0)
-        assert (r.kinds(), r.pump.counters.connections) == ([], 1)
-
-
-def test_a_table_that_stops_while_something_is_made_ready_sends_nothing_of_it(
-    broker: MosquittoBroker, rig: MakeRig
-) -> None:
-    gate = Gate()
-    with Subscriber(broker.port) as subscriber, rig(broker.port, gate=gate) as r:
-        r.pump.start()
-        r.play(1)
-        wait_until(lambda: unsent(r) == 0)
-        first = Unsent(r.ledger.row + 1, "play", r.ledger.head("play").sequence + 1, "card.dealt", b"never")
-        r.pump.expect([first])
-        wait_until(lambda: gate.staged == 1)
-        assert r.pump.stop(2)
-        wait_until(lambda: subscriber.states()[-1][0] in ("disconnected", "lost"))
-        assert not any(b"never" in heard.body for heard in subscriber.heard)
 
 
 def test_an_idle_connection_proves_that_it_lives(broker: MosquittoBroker, rig: MakeRig) -> None:
