@@ -170,11 +170,3 @@ def as_message(item: Unsent, topics: Topics, ledger: str) -> Message:
         ("sequence", f"{item.sequence:016d}"),
     )
     return Message(topics.event(item.stream, item.type), item.body, labels=labels)
-
-
-def about(outbox: Outbox, since: str, cause: str | None) -> dict[str, Any]:
-    """What ``link.lost`` and ``link.restored`` say: since when, how much waits, and which ranges."""
-    backlog = outbox.backlog()
-    ranges = {s: {"from": f"{low:016d}", "to": f"{high:016d}"} for s, (low, high) in backlog.ranges.items()}
-    said = {"since": since, "queued": backlog.rows, "range": ranges}
-    return said if cause is None else said | {"cause": cause}

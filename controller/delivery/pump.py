@@ -5,7 +5,6 @@ new connection begins again with the first row that does not, so a subscriber ca
 bytes, and never misses one or first sees it out of order.
 """
 
-import json
 import threading
 import time
 from collections import deque
@@ -16,14 +15,14 @@ from pathlib import Path
 
 import structlog
 
-from controller.contract.envelope import time_text
 from controller.contract.state import State, state_body
 from controller.contract.topics import Topics
 from controller.delivery.barred import Barred
 from controller.delivery.counters import Counters
 from controller.delivery.errors import BrokerError, TakenBack
-from controller.delivery.flight import Flight, HangUps, PumpSettings, about, as_message
+from controller.delivery.flight import Flight, HangUps, PumpSettings, as_message
 from controller.delivery.fresh import Fresh
+from controller.delivery.news import News
 from controller.delivery.publisher import Answered, Asked, Dropped, Message, Notify, Outcome, Publisher, Unheard
 from controller.delivery.replay import AT_ONCE
 from controller.delivery.requests import Grants
@@ -65,13 +64,13 @@ class Pump:
         self._description = description
         self._settings = settings or PumpSettings()
         self.counters = Counters()
+        self._news = News(notify, self.counters)
         self._serving = Serving(ledger, topics, grants or {}, description, self.counters, notify)
         # Bounded by what is put in: an outcome per message of the window, and the end of a connection.
         self._outcomes: deque[Answered | Dropped] = deque()
         self._woken = False
         self._fresh = Fresh(_READ_AT_ONCE)
         self._connected = False
-        self._lost_since: str | None = None
         self._failures = 0
         self._hang_ups = HangUps()
         self._barred = Barred(self._settings.barred_s, self.counters)
@@ -178,7 +177,7 @@ class Pump:
                     self._failures = 0
                 self.counters.lost(error.cause, time.monotonic(), welcome=self._connected)
                 if not step:  # else `record.withheld` says it, and we are back at once
-                    self._say_lost(outbox, error)
+                    self._news.lost(outbox, error, self._failures)
                 contested = error.cause == "session_taken_over" or self.counters.conflicts > conflicts
                 self._pause(at_least=_TAKEN_OVER_S if contested else 0.0)
             finally:
@@ -200,8 +199,7 @@ class Pump:
             self._say(flight, outbox, "ready")
             self._serving.has_spoken = True
             self._connected = True
-            if self._lost_since is not None:
-                flight.news = about(outbox, self._lost_since, None)
+            self._news.connected(flight, outbox)
             self._send(flight, outbox)
             while self._flush_until is None or (
                 (self._woken or not flight.empty) and time.monotonic() < self._flush_until
@@ -292,7 +290,7 @@ class Pump:
         self._fresh.stage(flight, self._publisher, message, room=room, but=self._barred)
         if flight.staged:
             return
-        self._say_restored(flight)
+        self._news.restored(flight, nothing_goes=self._barred.nothing_goes)
         if (len(flight.acked) >= _MARK_AT or (flight.acked and not flight.under_way)) and now >= flight.mark_at:
             self._mark(flight, outbox)
         if self._barred.due and not (flight.rows_under_way or flight.held or flight.acked):
@@ -343,7 +341,7 @@ class Pump:
             self._barred.taken()
             if stands_in:
                 flight.welcome.add(item.stream)
-                self._alarm(item)
+                self._news.withheld(item)
             return
         flight.refused = outcome.refused
         if item is None:
@@ -383,32 +381,9 @@ class Pump:
             _log.warning("the broker refuses an answer to a replay", cause=outcome.refused)
             flight.end_replay()
 
-    def _alarm(self, item: Unsent) -> None:
-        original = json.loads(item.body)["data"]
-        kind, cause = original["original_type"], original["cause"]
-        self.counters.refused(f"{kind}: {cause}", time.monotonic())
-        alarm = {"stream": item.stream, "sequence": item.sequence, "type": kind, "cause": cause}
-        _log.error("the broker refused a record; it is withheld", **alarm)
-        self._notify(_WITHHELD, alarm)
-
     def _say(self, flight: Flight, outbox: Outbox, state: State) -> None:
         self._put(flight, Message(self._topics.state, state_body(state, flight.session, outbox.ledger), retain=True))
         flight.moved_at = time.monotonic()
-
-    def _say_lost(self, outbox: Outbox, error: BrokerError) -> None:
-        if self._lost_since is not None:
-            _log.debug("not connected", cause=error.cause, error=str(error), failures=self._failures)
-        else:
-            _log.warning("link lost", cause=error.cause, error=str(error))
-            self._lost_since = time_text(time.time_ns())
-            self._notify("link.lost", about(outbox, self._lost_since, error.cause))
-
-    def _say_restored(self, flight: Flight) -> None:
-        """Events go through again, or would: a broker that only greets us has not restored anything."""
-        if flight.news is not None and (flight.moving or (flight.empty and not self._barred.nothing_goes)):
-            _log.info("link restored", since=self._lost_since)
-            self._notify("link.restored", flight.news)
-            self._lost_since = flight.news = None
 
     def _pause(self, at_least: float = 0.0) -> None:
         """Wait before the next attempt, awake for ``stop``."""
