@@ -84,7 +84,8 @@ class Access:
                     event = json.loads(body)
                     name, result = event["data"]["staff"] or event["data"]["place"], event["data"]["result"]
                     happened = datetime.fromisoformat(event["time"]).timestamp()
-                except (ValueError, KeyError, TypeError, RecursionError):
+                    hash(name)
+                except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                     continue  # no event any more: the check of the ledger tells it, and the table starts all the same
                 if result == "ok":
                     self._failures.pop(name, None)

@@ -64,9 +64,10 @@ def _event(body: bytes) -> dict[str, Any] | None:
     """``None`` for what is no event any more: the check of the ledger tells it."""
     try:
         event = json.loads(body)
-    except (ValueError, RecursionError):
+        datetime.fromisoformat(event["time"]).timestamp()
+        return event if isinstance(event["type"], str) else None
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    return event if isinstance(event, dict) and {"type", "time"} <= event.keys() else None
 
 
 @dataclass(frozen=True, slots=True)

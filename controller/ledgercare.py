@@ -26,6 +26,9 @@ BREATH_EVERY, BREATH_S = 50, 0.005
 TRIALS, AGAIN_S = 10, 60.0
 """So often, and after so long, a check begins again that could not be ended for what is around the file."""
 
+BROKEN_OFF = "its check broke off, so nothing is known of it: run feltd verify, and report what the log says"
+"""What health says where an error that nobody foresaw has ended the check."""
+
 _log = structlog.get_logger("ledger")
 
 
@@ -79,7 +82,7 @@ class FillWatch:
 
 @dataclass(slots=True)
 class Check:
-    """How far the background check is. ``report`` is ``None`` until it has ended."""
+    """How far the background check is. ``report`` is ``None`` until it has ended; ``trouble``: why it cannot."""
 
     row: int = 0
     report: Report | None = None
@@ -130,6 +133,15 @@ class BackgroundCheck:
         return self._thread.is_alive()
 
     def _run(self) -> None:
+        try:
+            self._check()
+        except Exception as error:
+            # Nobody waits for this thread: without a word the file would pass as one that is still being checked.
+            self.state.trouble = f"{BROKEN_OFF} (row {self.state.row}, {type(error).__name__})"
+            _log.error("the check of the ledger broke off", row=self.state.row, error=type(error).__name__)
+            raise
+
+    def _check(self) -> None:
         try:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST)
         except PermissionError as error:

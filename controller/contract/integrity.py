@@ -6,6 +6,8 @@ SIGNED_AT_ONCE = frozenset({"hand.closed", "hand.voided", "table.closed", "key.r
 """After one of these every stream is signed before anything else is written."""
 MOST_UNSIGNED = 1000
 """More events than a signing table ever leaves unsigned in one stream."""
+_ANY = ("utf-8", "surrogatepass")
+"""Half a surrogate can be in what was forged: JSON can say it, UTF-8 cannot."""
 GENESIS = "0" * 64
 """``prev`` of the first event of a stream."""
 
@@ -22,7 +24,7 @@ def digest(body: bytes) -> str:
 
 def signed_text(source: str, ledger: str, sequence: int, sha256: str) -> bytes:
     """What the signature in ``ledger.signed`` is made over: the head of one stream of one ledger."""
-    return f"felt-sign|1|{source}|{ledger}|{sequence:016d}|{sha256}".encode()
+    return f"felt-sign|1|{source}|{ledger}|{sequence:016d}|{sha256}".encode(*_ANY)
 
 
 def key_id(public_key: bytes) -> str:
@@ -32,12 +34,12 @@ def key_id(public_key: bytes) -> str:
 
 def commitment(hand: str, slot: int, card: str, salt: str) -> str:
     """What a closed card is bound to before anybody sees it (events.md section 3)."""
-    return hashlib.sha256(f"felt1|{hand}|{slot}|{card}|{salt}".encode()).hexdigest()
+    return hashlib.sha256(f"felt1|{hand}|{slot}|{card}|{salt}".encode(*_ANY)).hexdigest()
 
 
 def rotation_text(source: str, ledger: str, old: str, public_key: str, valid_from: str) -> bytes:
     """What both keys sign in ``key.rotated``: the old key's name, the new key in hex, and the row it is used from."""
-    return f"felt-key|1|{source}|{ledger}|{old}|{public_key}|{valid_from}".encode()
+    return f"felt-key|1|{source}|{ledger}|{old}|{public_key}|{valid_from}".encode(*_ANY)
 
 
 def sealed_digest(before: str, sequence: int, key: str, box: bytes, auditors: bytes | None) -> str:
@@ -54,4 +56,4 @@ def sealed_digest(before: str, sequence: int, key: str, box: bytes, auditors: by
 
 def sealed_text(source: str, ledger: str, sequence: int, sha256: str) -> bytes:
     """What is signed over the sealed part of a stream beside the ``ledger.signed`` of that sequence."""
-    return f"felt-sealed|1|{source}|{ledger}|{sequence:016d}|{sha256}".encode()
+    return f"felt-sealed|1|{source}|{ledger}|{sequence:016d}|{sha256}".encode(*_ANY)

@@ -49,7 +49,7 @@ def listed(path: Path) -> list[Archived]:
             found.append(Archived(file, ledger, str(json.loads(first)["time"]), str(json.loads(last)["time"]), rows))
         except database.UNREADABLE as error:
             raise database.unusable(file, error) from error
-        except files.NO_EVENT as error:
+        except database.NO_EVENT as error:
             raise LedgerDamaged(file, f"its first or last row is no event; {linked.REMEDY}") from error
     return found
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.ledger import database, files, locks
+from controller.ledger import beside, database, files, locks
 from controller.ledger.errors import LedgerDamaged, LedgerError
 from controller.ledger.verify import verify
 
@@ -117,6 +117,11 @@ def _copy(path: Path, old: sqlite3.Connection, coming: Path) -> None:
         new.execute("BEGIN IMMEDIATE")
         for copy in COPIES:
             new.execute(copy)
+        (last,) = new.execute("SELECT coalesce(max(row), 0) AS row FROM row").fetchone()
+        if last < (counted := _counted(old)):
+            raise LedgerDamaged(
+                path, f"what it holds is not whole (rows {last + 1} to {counted} are missing); {database.COPY}"
+            )
         new.execute("COMMIT")
         new.execute("DETACH old")
         new.execute("PRAGMA journal_mode = DELETE")
@@ -127,6 +132,16 @@ def _copy(path: Path, old: sqlite3.Connection, coming: Path) -> None:
     report = verify(coming, archive=False)
     if not report.ok:
         raise LedgerDamaged(path, f"what it holds is not whole ({report.faults[0]}); {database.COPY}")
+
+
+def _counted(old: sqlite3.Connection) -> int:
+    """How far the damaged file counts, 0 where it cannot say any more."""
+    try:
+        return beside.counted(old)
+    except database.UNREADABLE as error:
+        if database.is_surroundings(error):
+            raise
+        return 0
 
 
 def _put_in_place(path: Path, kept: Path) -> None:

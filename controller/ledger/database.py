@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from controller.ledger import kinds
 from controller.ledger.errors import LedgerDamaged, LedgerError
 
 BUSY_MS = 5_000
@@ -60,6 +61,7 @@ def connect(path: Path, *, durable: bool) -> sqlite3.Connection:
         connection.execute(f"PRAGMA wal_autocheckpoint = {4000 if durable else 1000}")
         # A deleted restart key is overwritten, not only unlinked.
         connection.execute("PRAGMA secure_delete = ON")
+        connection.row_factory = kinds.held
     except (OSError, sqlite3.Error) as error:
         raise unusable(path, error) from error
     return connection
@@ -102,6 +104,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     if not {"meta", "row", "head"} <= tables:
         connection.close()
         raise LedgerDamaged(path, f"holds no ledger, or has lost it; {COPY}")
+    connection.row_factory = kinds.held
     return connection
 
 
@@ -124,8 +127,21 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def meta(connection: sqlite3.Connection) -> dict[str, str]:
-    """What the file says about itself."""
-    return dict(connection.execute("SELECT name, value FROM meta"))
+    """What the file says about itself: nothing where it is new. Raises ``sqlite3.Error``."""
+    about = dict(ascending(connection.execute("SELECT name, value FROM meta ORDER BY name"), ""))
+    if about and (missing := [name for name in SAID if name not in about]):
+        raise sqlite3.DatabaseError(f"it does not say its {missing[0]}")
+    return about
+
+
+def said(connection: sqlite3.Connection, name: str) -> str | None:
+    """One thing of that, whatever the others are. Raises ``sqlite3.Error``."""
+    found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if found is None else str(found[0])
+
+
+SAID = ("ledger", "site", "table", "test", "session")
+"""What each file says about itself."""
 
 
 COPY = (
@@ -149,7 +165,11 @@ def is_surroundings(error: Exception) -> bool:
     return isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in SURROUNDINGS)
 
 
-def ascending(rows: Iterable[Any], after: int = -(2**63)) -> Iterator[Any]:
+NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading the bytes of a row raises where they are no event any more."""
+
+
+def ascending(rows: Iterable[Any], after: Any = -(2**63)) -> Iterator[Any]:
     """These rows, which begin with their number, as long as it grows.
 
     In a damaged file a page can lead back to an earlier one, and reading would never end. Raises

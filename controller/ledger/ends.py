@@ -7,6 +7,7 @@ from pathlib import Path
 
 from controller.contract.checkpoint import Head
 from controller.contract.integrity import digest
+from controller.ledger.database import COPY, NO_EVENT
 from controller.ledger.errors import LedgerDamaged
 from controller.ledger.outbox import Unsent
 
@@ -36,8 +37,7 @@ def read(connection: sqlite3.Connection, path: Path) -> Tail:
     """
     tail = Tail()
     ask = connection.execute
-    found = ask("SELECT seq FROM sqlite_sequence WHERE name = 'row'").fetchone()
-    tail.row = found[0] if found else 0
+    (tail.row,) = ask("SELECT coalesce(max(row), 0) AS row FROM row").fetchone()
     for stream, sequence, sha256, sealed in ask("SELECT stream, sequence, sha256, sealed FROM head"):
         tail.sealed[stream] = sealed
         last = ask(
@@ -47,12 +47,16 @@ def read(connection: sqlite3.Connection, path: Path) -> Tail:
             raise LedgerDamaged(path, f"the end of stream {stream} was lost or changed; run feltd verify")
         tail.heads[stream] = Head(sequence, sha256)
         (signed,) = ask(
-            "SELECT coalesce(max(sequence), 0) FROM row WHERE stream = ? AND type = 'ledger.signed'", (stream,)
+            "SELECT coalesce(max(sequence), 0) AS sequence FROM row WHERE stream = ? AND type = 'ledger.signed'",
+            (stream,),
         ).fetchone()
         tail.unsigned[stream] = sequence - signed
     last = ask("SELECT body FROM row WHERE row = ?", (tail.row,)).fetchone()
     if last is not None:
-        event = json.loads(last[0])
-        tail.day = event["gamingday"]
-        tail.session = None if event["type"] == "table.closed" else event.get("session")
+        try:
+            event = json.loads(last[0])
+            tail.day = event["gamingday"]
+            tail.session = None if event["type"] == "table.closed" else event.get("session")
+        except NO_EVENT as error:
+            raise LedgerDamaged(path, f"its last row {tail.row} is no event; {COPY}") from error
     return tail

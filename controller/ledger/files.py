@@ -19,7 +19,7 @@ from pathlib import Path
 from controller.contract.checkpoint import Head
 from controller.contract.topics import Source
 from controller.ledger import database
-from controller.ledger.errors import LedgerError
+from controller.ledger.errors import LedgerDamaged, LedgerError
 
 MB = 1_000_000
 RESERVE_MB = 64
@@ -73,6 +73,8 @@ def real(path: Path) -> Path:
 def describe(connection: sqlite3.Connection, path: Path, source: Source, *, test: bool, new_id: str | None) -> None:
     """Say in a new file what it is, or check what an old one says."""
     about = database.meta(connection)
+    if not about and connection.execute("SELECT 1 FROM row LIMIT 1").fetchone():
+        raise LedgerDamaged(path, f"does not say whose ledger it is; {database.COPY}")
     wanted = {"site": source.site, "table": source.table, "test": "true" if test else "false"}
     if not about:
         about = wanted | {"ledger": new_id or str(uuid.uuid4()), "session": "0"}
@@ -88,9 +90,24 @@ def archive_folder(path: Path) -> Path:
 
 
 def previous(path: Path, connection: sqlite3.Connection) -> Path | None:
-    """The file before the one that is open, or ``None`` for the first. It may have been deleted."""
-    name = database.meta(connection).get("previous_file")
-    return None if name is None else folder_before(path) / name
+    """The file before the one that is open, or ``None`` for the first. It may have been deleted.
+
+    Raises ``sqlite3.Error``.
+    """
+    name = database.said(connection, "previous_file")
+    if name is None:
+        return None
+    if folder_before(path) / name == path:
+        raise sqlite3.DatabaseError("it names itself as the file before it")
+    return folder_before(path) / name
+
+
+def lies(path: Path) -> bool:
+    """Whether a file lies there. Raises ``LedgerError`` where nobody can tell."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise database.unusable(path, error) from error
 
 
 def folder_before(path: Path) -> Path:
@@ -125,10 +142,6 @@ def finish_archiving(path: Path) -> None:
         sync_folder(path.parent)
 
 
-NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What reading the bytes of a row raises where they are no event any more."""
-
-
 def is_due(connection: sqlite3.Connection, path: Path, retention: Retention, wall_ns: int) -> bool:
     """Whether the file is to be put away, and may be: nothing unsent, and no table open in it."""
     read = connection.execute
@@ -140,7 +153,7 @@ def is_due(connection: sqlite3.Connection, path: Path, retention: Retention, wal
         age_s = wall_ns / 1e9 - datetime.fromisoformat(json.loads(first[0])["time"]).timestamp()
         event = json.loads(last)
         closed = event.get("session") is None or event["type"] == "table.closed"
-    except NO_EVENT:
+    except database.NO_EVENT:
         return False  # the check tells it, and a person has to look before it goes anywhere
     return closed and (path.stat().st_size >= retention.archive_mb * MB or age_s >= retention.archive_days * 86_400)
 

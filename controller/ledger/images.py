@@ -18,7 +18,6 @@ from controller.contract.integrity import digest
 from controller.core.records import Record
 from controller.ledger import database
 
-_TYPES = (int, str, str, bytes, bytes)
 SINCE = 4
 """The schema from which on there are images."""
 _KEEP = "INSERT INTO image (row, form, heads, body, mac) VALUES (?, ?, ?, ?, ?)"
@@ -99,11 +98,11 @@ def changed(connection: sqlite3.Connection, secret: bytes) -> Fault | None:
             raise
         return Fault(None, "", 0, f"changed: the state that is kept beside the rows cannot be read ({error})")
     what = "changed: the state that is kept beside the rows is not theirs, or the device has another key now"
-    return Fault(found[0] if isinstance(found[0], int) else None, "", 0, what)
+    return Fault(found[0], "", 0, what)
 
 
 def _kept(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
-    """The row of the table, of whatever types. Raises ``sqlite3.Error``, also where the table is gone."""
+    """The row of the table. Raises ``sqlite3.Error``, also where the table is gone."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version < SINCE:
         return None  # an archived file from before there were images
@@ -121,14 +120,12 @@ def _stands(connection: sqlite3.Connection, secret: bytes, found: tuple[Any, ...
     for stream, head in json.loads(found[2]).items():
         at = (stream, int(head["sequence"]))
         stands = connection.execute("SELECT body FROM row WHERE stream = ? AND sequence = ?", at).fetchone()
-        if stands is None or not isinstance(stands[0], bytes) or digest(stands[0]) != head["sha256"]:
+        if stands is None or digest(stands[0]) != head["sha256"]:
             return False
     return True
 
 
 def _bound(secret: bytes, found: tuple[Any, ...]) -> bool:
-    if any(type(value) is not kind for value, kind in zip(found, _TYPES, strict=True)):
-        return False
     row, form, ends, body, mac = found
     return hmac.compare_digest(mac, _mac(secret, row, form, ends, body))
 

@@ -93,14 +93,14 @@ def _said(connection: sqlite3.Connection) -> tuple[str, Mapping[str, Head]] | No
             return None
         heads = {stream: Head(int(head["sequence"]), head["sha256"]) for stream, head in previous["heads"].items()}
         return str(previous["ledger"]), heads
-    except files.NO_EVENT:
+    except database.NO_EVENT:
         return None  # the check of this file tells that it is no event
 
 
 def _against(file: Path, ledger: str, heads: Mapping[str, Head]) -> Iterator[Fault]:
     try:
         with closing(database.connect_read_only(file)) as connection:
-            named = database.meta(connection).get("ledger")
+            named = database.said(connection, "ledger")
             if named != ledger:
                 yield _fault(file, "changed", f"it is ledger {named} and not {ledger}")
                 return
@@ -111,7 +111,7 @@ def _against(file: Path, ledger: str, heads: Mapping[str, Head]) -> Iterator[Fau
                     yield _fault(file, "removed", what, stream, due.sequence)
                 elif last[0] > due.sequence:
                     yield _fault(file, "inserted", f"{stream} goes on behind its end", stream, last[0])
-                elif last[1] is not None and not (isinstance(last[1], bytes) and digest(last[1]) == due.sha256):
+                elif last[1] is not None and digest(last[1]) != due.sha256:
                     yield _fault(file, "changed", f"the end of {stream} has another hash", stream, due.sequence)
     except LedgerDamaged:
         yield _fault(file, "damaged", "it cannot be read")

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import structlog
@@ -42,25 +43,33 @@ class Outbox:
 
     def __init__(self, path: Path) -> None:
         self._connection = database.connect(path, durable=False)
-        about = database.meta(self._connection)
-        if "ledger" not in about:
-            raise sqlite3.DatabaseError("it says nothing of itself")
+        try:
+            about = database.meta(self._connection)
+            if "ledger" not in about:
+                raise sqlite3.DatabaseError("it says nothing of itself")
+        except database.UNREADABLE:
+            self._connection.close()
+            raise
         self.ledger = about["ledger"]
 
     def next_session(self) -> int:
         """Number a new connection to the broker. The number never comes again, also not after a power cut."""
         try:
             self._connection.execute("PRAGMA synchronous = FULL")
-            (value,) = self._connection.execute(
-                "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'session' RETURNING value"
+            found = self._connection.execute(
+                "UPDATE meta SET value = CAST(value AS INTEGER) + 1 "
+                "WHERE name = 'session' AND value NOT GLOB '*[^0-9]*' AND length(value) BETWEEN 1 AND 18 "
+                "RETURNING value"
             ).fetchone()
         finally:
             self._connection.execute("PRAGMA synchronous = NORMAL")
-        return int(value)
+        if found is None:
+            raise sqlite3.DatabaseError("the number of its last connection is none")
+        return int(found[0])
 
     def last_row(self) -> int:
         """The last row that is committed, 0 in an empty file."""
-        (row,) = self._connection.execute("SELECT coalesce(max(row), 0) FROM row").fetchone()
+        (row,) = self._connection.execute("SELECT coalesce(max(row), 0) AS row FROM row").fetchone()
         return int(row)
 
     def unsent(self, after: int, limit: int, but: Collection[str] = ()) -> list[Unsent]:
@@ -69,7 +78,7 @@ class Outbox:
         ``but``: streams that are left out.
         """
         found = self._connection.execute(
-            "SELECT row.row, stream, sequence, type, row.body, withheld.body "
+            'SELECT row.row, stream, sequence, type, row.body, withheld.body AS "withheld.body" '
             "FROM row INDEXED BY row_unacked LEFT JOIN withheld ON withheld.row = row.row "
             "WHERE acked = 0 AND row.row > ? AND stream NOT IN (SELECT value FROM json_each(?)) "
             "ORDER BY row.row LIMIT ?",
@@ -111,7 +120,10 @@ class Outbox:
         found = self._connection.execute("SELECT body FROM withheld WHERE row = ?", (item.row,)).fetchone()
         if found is not None and stands_for(item.body, found[0]):
             return replace(item, type="record.withheld", body=found[0])
-        body = withheld(item.body, cause)
+        try:
+            body = withheld(item.body, cause)
+        except database.NO_EVENT as error:
+            raise sqlite3.DatabaseError(f"row {item.row} is no event") from error
         self._connection.execute("INSERT OR REPLACE INTO withheld (row, body) VALUES (?, ?)", (item.row, body))
         return replace(item, type="record.withheld", body=body)
 
@@ -122,8 +134,8 @@ class Outbox:
     def backlog(self) -> Backlog:
         """Count what is unsent. Takes time in proportion to it."""
         found = self._connection.execute(
-            "SELECT stream, count(*), min(sequence), max(sequence) FROM row INDEXED BY row_unacked "
-            "WHERE acked = 0 GROUP BY stream"
+            "SELECT stream, count(*), min(sequence) AS sequence, max(sequence) AS sequence "
+            "FROM row INDEXED BY row_unacked WHERE acked = 0 GROUP BY stream"
         ).fetchall()
         return Backlog(sum(count for _, count, _, _ in found), {stream: (low, high) for stream, _, low, high in found})
 
@@ -141,8 +153,12 @@ class Outbox:
         ).fetchone()
         if found is None:
             return None
-        event = json.loads(found[0])
-        return {"time": event["time"], "stream": event["source"].rsplit("/", 1)[1], "sequence": event["sequence"]}
+        try:
+            event = json.loads(found[0])
+            datetime.now(UTC) - datetime.fromisoformat(event["time"])  # an age can be told of it
+            return {"time": event["time"], "stream": event["source"].rsplit("/", 1)[1], "sequence": event["sequence"]}
+        except (*database.NO_EVENT, IndexError) as error:
+            raise sqlite3.DatabaseError("what has waited longest to be sent is no event") from error
 
     def close(self) -> None:
         """Close this connection to the file."""

@@ -26,7 +26,7 @@ def read_records(path: Path, *, auditor: X25519PrivateKey | None = None, hand: s
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
-            ledger = database.meta(connection).get("ledger", "")
+            ledger = database.said(connection, "ledger") or ""
             opener = _Opener(path, connection, ledger, auditor)
             where = "" if hand is None else "WHERE hand = ?"
             query = f"SELECT row, stream, sequence, body, key, secret FROM row {where} ORDER BY row"  # noqa: S608 - fixed
@@ -37,7 +37,7 @@ def read_records(path: Path, *, auditor: X25519PrivateKey | None = None, hand: s
                     if box is not None:
                         secret = opener.open(key, box, bound_to(stream, sequence, ledger))
                     record = as_record(stream, body, secret)
-                except (InvalidTag, ValueError, KeyError, TypeError) as error:
+                except (InvalidTag, *database.NO_EVENT) as error:
                     raise _damaged(path, stream, sequence) from error
                 if auditor is not None and box is None and record.type == "card.dealt" and "commit" in record.data:
                     raise _damaged(path, stream, sequence)
@@ -75,7 +75,9 @@ class _Opener:
         return secret
 
     def _find(self, name: str, auditor: X25519PrivateKey) -> AESGCM | None:
-        found = self._connection.execute("SELECT sealed FROM hand_key WHERE hand = ?", (name,)).fetchone()
+        found = self._connection.execute(
+            'SELECT sealed AS "hand_key.sealed" FROM hand_key WHERE hand = ?', (name,)
+        ).fetchone()
         if found is None:
             raise LedgerDamaged(self._path, f"the key of {name} is gone; read a copy that feltd verify calls whole")
         if found[0] is None:

@@ -35,9 +35,9 @@ def named(path: Path, connection: sqlite3.Connection, hand: str | None, what: Ma
         "SELECT stream, sequence FROM row WHERE hand = ? AND type = ? ORDER BY row DESC LIMIT 1", (hand, what["type"])
     ).fetchone()
     if found is not None:
-        return event_id(database.meta(connection)["ledger"], *found)
+        return event_id(database.said(connection, "ledger") or "", *found)
     previous = files.previous(path, connection)
-    if previous is None or not previous.exists():
+    if previous is None or not files.lies(previous):
         raise ValueError(f"this ledger has no {what['type']} of hand {hand}")
     with closing(database.connect_read_only(previous)) as older:
         return named(previous, older, hand, what)

@@ -34,7 +34,7 @@ def logins(path: Path, most: int) -> list[bytes]:
             older = files.previous(path, connection)
         except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
-    if older is not None and older.exists() and len(found) < most:
+    if older is not None and files.lies(older) and len(found) < most:
         found[:0] = logins(older, most - len(found))
     return found
 
@@ -49,31 +49,28 @@ def last_said(path: Path, connection: sqlite3.Connection, limit: int) -> list[by
     """``last``, and where the file has just begun also the end of the one before. Raises ``sqlite3.Error``."""
     found = last(connection, limit)
     before = files.previous(path, connection)
-    if len(found) == limit or before is None or not before.exists():
+    if len(found) == limit or before is None or not files.lies(before):
         return found
     with closing(database.connect_read_only(before)) as older:
         return [*last(older, limit - len(found)), *found]
 
 
 def as_record(stream: Stream, body: bytes, secret: dict[str, Any] | None) -> Record:
-    """The record that a body was made from."""
+    """The record that a body was made from. Raises one of ``database.NO_EVENT`` where it was made from none."""
     event: Mapping[str, Any] = json.loads(body)
-    return Record(
-        stream,
-        event["type"],
-        event.get("subject", ""),
-        event["data"],
-        secret,
-        event["gamingday"],
-        event.get("session"),
-    )
+    kind, subject, data = event["type"], event.get("subject", ""), event["data"]
+    day, session = event["gamingday"], event.get("session")
+    texts = isinstance(kind, str) and isinstance(subject, str) and isinstance(day, str)
+    if not (texts and isinstance(data, dict) and isinstance(session, str | None)):
+        raise TypeError("no event")
+    return Record(stream, kind, subject, data, secret, day, session)
 
 
 def restored(path: Path, stream: Stream, sequence: int, body: bytes, secret: dict[str, Any] | None) -> Record:
     """``as_record`` of a row that the state depends on: without it there is none. Raises ``LedgerDamaged``."""
     try:
         return as_record(stream, body, secret)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except database.NO_EVENT as error:
         what = "is no event any more and the table cannot be rebuilt"
         raise LedgerDamaged(path, f"event {sequence} of {stream} {what}: {database.COPY}") from error
 
@@ -103,7 +100,7 @@ def beginning(
     """
     opening = last_opening(connection)
     opened = record_at(path, connection, opening)
-    image = images.newest(connection, images.key(device, database.meta(connection)["ledger"]), form)
+    image = images.newest(connection, images.key(device, database.said(connection, "ledger") or ""), form)
     if image is not None and image.row > opening:
         return images.Beginning(image.state, opened, rows(image.row + 1))
     held = None if opening else earlier(path, connection, device, form)
@@ -123,7 +120,7 @@ def earlier(path: Path, connection: sqlite3.Connection, device: bytes, form: str
     previous = files.previous(path, connection)
     if previous is None:
         return None
-    if not previous.exists():
+    if not files.lies(previous):
         why = f"no such file: {path.name} was begun after it, and since then no table was opened, so a start needs it"
         anew = (
             f"move {path.name} away with its -wal and -shm and begin a new ledger (the office rules: feltoffice accept)"

@@ -50,7 +50,9 @@ class Vault:
 
     def auditors(self, name: str) -> bytes | None:
         """The key of that name as it is sealed to the auditor; ``None`` where there is no auditor."""
-        found = self._connection.execute("SELECT sealed FROM hand_key WHERE hand = ?", (name,)).fetchone()
+        found = self._connection.execute(
+            'SELECT sealed AS "hand_key.sealed" FROM hand_key WHERE hand = ?', (name,)
+        ).fetchone()
         return None if found is None else found[0]
 
     def unseal(self, name: str, box: bytes, place: bytes) -> dict[str, Any] | None:

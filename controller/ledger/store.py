@@ -290,7 +290,7 @@ class Ledger:
         """
         if self._signer is None:
             return
-        last = database.meta(self._connection).get("signing_key") or tailcheck.last_signed_by(self._connection)
+        last = database.said(self._connection, "signing_key") or tailcheck.last_signed_by(self._connection)
         if last == self._signer.key_id:
             return
         if last is None:
@@ -378,7 +378,7 @@ class Ledger:
             if coming is not None:
                 coming(tail.written)
             self._connection.execute("COMMIT")
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             self._undo(error)
             raise NotWritable(self.path, f"nothing was stored ({error}); this cannot be an event") from error
         except (sqlite3.Error, LocalError) as error:

@@ -22,10 +22,13 @@ def check(
     connection: sqlite3.Connection, heads: Mapping[str, Head], public: Ed25519PublicKey | None
 ) -> tuple[Fault, ...]:
     """Follow each stream from its last signature on, and hold that signature against our own key."""
-    try:
-        return tuple(fault for stream in STREAMS for fault in _check(connection, stream, heads[stream], public))
-    except database.UNREADABLE as error:
-        return (Fault(None, "?", 0, f"the end cannot be read ({error})"),)
+    faults: list[Fault] = []
+    for stream in STREAMS:
+        try:
+            faults += _check(connection, stream, heads[stream], public)
+        except database.UNREADABLE as error:
+            faults.append(Fault(None, stream, 0, f"the end cannot be read ({error})"))
+    return tuple(faults)
 
 
 def last_signed_by(connection: sqlite3.Connection) -> str | None:

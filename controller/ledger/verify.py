@@ -4,10 +4,9 @@ The chains are followed by ``contract.following``, which subscribers use too; he
 and the columns beside the bytes are held against them.
 """
 
-import itertools
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +20,17 @@ from controller.contract.following import Chain, Fault, Follower, Report, Stored
 from controller.contract.keyring import Keyring
 from controller.contract.topics import STREAMS, Source
 from controller.errors import LocalError
-from controller.ledger import database, linked, sealedcheck, standins, structure
+from controller.ledger import beside, database, kinds, linked, sealedcheck, standins, structure
 from controller.ledger.errors import LedgerDamaged
 
 _AT_ONCE = 500
-ROWS = "SELECT row, stream, sequence, type, hand, body FROM row"
-COLUMNS = (int, str, int, str, str | None, bytes)
-"""What these are. In a damaged file they can be anything."""
+ROWS = "SELECT row, stream, sequence, type, hand, body, acked FROM row"
+COLUMNS = ("row", "stream", "sequence", "type", "hand", "body", "acked")
+"""Their names, for ``kinds``: in a damaged file they can hold anything."""
+
+
+SENT = (0, 1)
+"""What ``acked`` can be."""
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -55,7 +58,7 @@ def verify(
     """
     with closing(database.connect_read_only(path)) as connection:
         try:
-            about = database.meta(connection)
+            about, faults = beside.about(connection)
         except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
         keyring = None if public_keys is None else Keyring(public_keys)
@@ -63,7 +66,9 @@ def verify(
             follower = follow(about, keyring, checkpoint)
         except (KeyError, ValueError) as error:
             raise LedgerDamaged(path, f"does not say whose ledger it is ({error}); {database.COPY}") from error
-        heads: dict[str, Head] | None = None
+        for fault in faults:
+            follower.fault(fault)
+        heads: list[Any] | None = None
         before: linked.Before | None = None
         after = -(2**63)  # a forged row may stand in front of the first
         at_once = _AT_ONCE
@@ -84,27 +89,29 @@ def verify(
                 if row[0] <= after:
                     raise LedgerDamaged(path, f"its rows lie in no order behind row {after}; {database.COPY}")
                 after = row[0]
-                if all(isinstance(value, of) for value, of in zip(row, COLUMNS, strict=True)):
-                    follower.follow(stored(*row))
+                if what := kinds.wrong(COLUMNS, row):
+                    follower.fault(
+                        Fault(after, "?", 0, f"damaged: it holds what no row does ({what}); {database.COPY}")
+                    )
                 else:
-                    damaged = f"damaged: it holds what no row does; {database.COPY}"
-                    follower.fault(Fault(after, "?", 0, damaged))
+                    follower.follow(stored(*row))
+                    if row[-1] not in SENT:
+                        unknown = f"changed: it is neither marked as sent nor as unsent; {database.RESTORE}"
+                        follower.fault(Fault(after, row[1], row[2], unknown))
         if heads is not None:
             ends(follower, heads)
             follower.against_signing()
-            try:
-                before = linked.before(path, connection) if archive else None
-                for fault in itertools.chain(
-                    structure.schema(connection),
-                    structure.check(connection, go_on),
-                    standins.check(connection),
-                    sealedcheck.check(connection, follower.source, keyring, go_on),
-                    before.faults if before else (),
-                ):
-                    follower.fault(fault)
-            except database.UNREADABLE as error:
-                database.of_the_file(path, error)
-                follower.fault(Fault(None, "?", 0, f"what lies sealed cannot be read ({error})"))
+        looked: Iterable[tuple[str, Callable[[], Iterable[Fault]]]] = (
+            ("what it is made of", lambda: structure.schema(connection)),
+            ("its pages", lambda: structure.check(connection, go_on)),
+            ("its counter", lambda: beside.check(connection)),
+            ("what stands in for its rows", lambda: standins.check(connection)),
+            ("what lies sealed", lambda: sealedcheck.check(connection, follower.source, about, keyring, go_on)),
+        )
+        for of, look in looked:
+            _add(path, follower, of, look)
+        if archive:
+            before = _before(path, connection, follower)
         follower.against_checkpoint()
     report = follower.report()
     if before is not None and before.missing:
@@ -113,18 +120,44 @@ def verify(
     return report
 
 
-def _batch(connection: sqlite3.Connection, after: int, at_once: int) -> tuple[list[Any], dict[str, Head] | None]:
+def _add(path: Path, follower: Follower, of: str, look: Callable[[], Iterable[Fault]]) -> None:
+    """Keep what one look finds; what cannot be read is a fault too, and hides nothing of the other looks.
+
+    Raises ``LedgerError`` for what is around the file.
+    """
+    try:
+        for fault in look():
+            follower.fault(fault)
+    except database.UNREADABLE as error:
+        database.of_the_file(path, error)
+        follower.fault(Fault(None, "?", 0, f"{of} cannot be read ({error}); {database.RESTORE}"))
+
+
+def _before(path: Path, connection: sqlite3.Connection, follower: Follower) -> linked.Before | None:
+    """The archived file before this one, its faults kept."""
+    found: list[linked.Before] = []
+
+    def look() -> Iterator[Fault]:
+        if (one := linked.before(path, connection)) is not None:
+            found.append(one)
+            yield from one.faults
+
+    _add(path, follower, "what it says of the file before it", look)
+    return found[0] if found else None
+
+
+def _batch(connection: sqlite3.Connection, after: int, at_once: int) -> tuple[list[Any], list[Any] | None]:
     """The next rows, and with the last of them the ends of the streams as they were at that moment.
 
     A few rows at a time: a daemon that writes meanwhile must be able to empty its log.
     """
     connection.execute("BEGIN")
     try:
-        rows = connection.execute(f"{ROWS} WHERE row > ? ORDER BY row LIMIT ?", (after, at_once)).fetchall()
+        read = kinds.anything(connection)
+        rows = read.execute(f"{ROWS} WHERE row > ? ORDER BY row LIMIT ?", (after, at_once)).fetchall()
         if len(rows) == at_once:
             return rows, None
-        heads = connection.execute("SELECT stream, sequence, sha256 FROM head")
-        return rows, {stream: Head(sequence, sha256) for stream, sequence, sha256 in heads}
+        return rows, read.execute("SELECT stream, sequence, sha256 FROM head").fetchmany(_AT_ONCE)
     finally:
         connection.execute("ROLLBACK")
 
@@ -137,7 +170,7 @@ def handed_over(path: Path) -> list[Ed25519PublicKey]:
     query = "SELECT body FROM row WHERE stream = 'ops' AND type = 'key.rotated'"
     with closing(database.connect_read_only(path)) as connection:
         try:
-            rotations = connection.execute(query).fetchall()
+            rotations = kinds.anything(connection).execute(query).fetchall()
         except database.UNREADABLE as error:
             raise database.unusable(path, error) from error
     found = []
@@ -157,13 +190,24 @@ def follow(about: Mapping[str, str], keys: Keyring | None, checkpoint: Checkpoin
     )
 
 
-def stored(row: int, stream: str, sequence: int, kind: str, hand: str | None, body: bytes) -> Stored:
+def stored(row: int, stream: str, sequence: int, kind: str, hand: str | None, body: bytes, _sent: int) -> Stored:
     """A row of the file as the follower takes it."""
     return Stored(row, stream, sequence, body, {"type": kind, "hand": hand})
 
 
-def ends(follower: Follower, heads: Mapping[str, Head]) -> None:
-    """Hold the end of each stream against the file's own record of it."""
+def ends(follower: Follower, found: Iterable[tuple[Any, Any, Any]]) -> None:
+    """Hold the end of each stream against the file's own record of it: stream, sequence and hash, of whatever kind."""
+    heads: dict[str, Head] = {}
+    for stream, sequence, sha256 in found:
+        if what := kinds.wrong(("stream", "sequence", "sha256"), (stream, sequence, sha256)):
+            damaged = f"damaged: the record of a stream's end ({stream!r:.40}): {what}; {database.RESTORE}"
+            follower.fault(Fault(None, "?", 0, damaged))
+        elif stream not in STREAMS:
+            follower.fault(
+                Fault(None, stream, sequence, f"inserted: the end of a stream that is none; {database.RESTORE}")
+            )
+        else:
+            heads[stream] = Head(sequence, sha256)
     for stream in STREAMS:
         chain, head = follower.chains.get(stream, Chain()), heads.get(stream, Head())
         if head.sequence > chain.sequence:

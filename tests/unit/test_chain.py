@@ -57,7 +57,8 @@ def forged(desk: Desk) -> Iterator[tuple[Path, sqlite3.Connection]]:
 
 
 def guard(db: sqlite3.Connection) -> None:
-    """The forger puts the guard back."""
+    """The forger puts the guard back, and the counter of the rows."""
+    db.execute("UPDATE sqlite_sequence SET seq = (SELECT max(row) FROM row) WHERE name = 'row'")
     schema = Path(database.__file__).with_name("schema") / "0001_ledger.sql"
     text = schema.read_text(encoding="utf-8")
     begin = text.index("CREATE TRIGGER row_is_frozen")

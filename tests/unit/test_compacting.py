@@ -37,6 +37,7 @@ def zeroed(path: Path, name: str) -> None:
 
 def content(path: Path) -> dict[str, list[Any]]:
     with closing(database.connect_read_only(path)) as connection:
+        connection.row_factory = None
         return {table: connection.execute(f"SELECT * FROM {table} NOT INDEXED").fetchall() for table in TABLES}
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from controller import ledgercare
 from controller.contract.following import Fault, Report
 from controller.delivery.replay import Unread, begin
 from controller.delivery.requests import Address, Refusal, ReplayWanted
@@ -55,6 +56,26 @@ def test_faults_of_the_check_at_the_start_count(desk: Desk) -> None:
     assert told(desk, fill) == ("", "0")
     assert told(desk, fill, (Fault(7, "", 0, "changed"),)) == ("not whole: 1 faults", "1")
     assert told(desk, fill, (Fault(7, "", 0, "changed"),), check=True) == ("not whole: 1 faults", "1")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_check_that_breaks_off_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody foresaw ended the thread, and health went on to say that all was well."""
+
+    def breaks(*_: object, **__: object) -> Report:
+        raise KeyError("of no kind of ours")
+
+    monkeypatch.setattr(ledgercare, "verify", breaks)
+    checking = BackgroundCheck(desk.path, (), lambda _: None)
+    health = Health(desk.path, Inbox(), {}, None, FillWatch(desk.path, Retention(), was_full=False), checking)
+    assert health.report()["ok"]
+    checking.start()
+    wait_until(lambda: not checking.running, what="its end")
+    report = health.report()
+    assert (report["ok"], report["ledger"]["checked"]) == (False, None)
+    assert "its check broke off" in report["checks"]["ledger"]
+    assert "KeyError" in report["checks"]["ledger"]
+    assert "of no kind" not in report["checks"]["ledger"], "what an error is about can be a card"
 
 
 def test_what_both_checks_find_counts_once(desk: Desk) -> None:
