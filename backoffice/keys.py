@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from backoffice.errors import UsageError
+from controller.contract import named
 from controller.contract.keyfile import TEST_KEY
 
 
@@ -59,7 +60,7 @@ def public_key(path: Path, *, test: bool | None = None) -> Ed25519PublicKey:
     Raises ``UsageError``.
     """
     try:
-        content = path.read_bytes()
+        content = named.read(path)
         key = load_pem_public_key(content)
     except (OSError, ValueError, UnsupportedAlgorithm) as error:
         raise UsageError("key", str(path), f"cannot be read as a public key ({error})") from error
@@ -77,7 +78,7 @@ def secret(field: str, path: Path) -> bytes:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             raise UsageError(field, str(path), f"others can read it (mode {mode:04o}): chmod 600 it")
-        return path.read_bytes()
+        return named.read(path)
     except OSError as error:
         raise UsageError(field, str(path), f"cannot be read: {error.strerror}") from error
 

@@ -30,8 +30,14 @@ def main(arguments: Sequence[str]) -> int:
     """Play, tell, verify. 0 when all of it was right."""
     parser = argparse.ArgumentParser(prog="feltsim demo", description=__doc__)
     parser.add_argument("--speed", type=int, default=0, help="times faster than real (default: the scenario's)")
-    parser.add_argument("--keep", type=Path, help="keep the ledgers in this folder")
+    parser.add_argument("--keep", type=Path, help="keep the ledgers in this folder; it is made where it is missing")
     asked = parser.parse_args(arguments)
+    if asked.keep:
+        try:
+            asked.keep.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            print(f"--keep: {asked.keep}: this folder cannot be made ({error.strerror}): name another", file=sys.stderr)
+            return Exit.SCRIPT
     began = time.monotonic()
     scripts = [scenario.load(folder() / f"{name}.toml") for name in HANDS]
     total = sum(len(script.steps) for script in scripts)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from controller.contract import named
 from controller.contract.errors import NoCheckpoint
 from controller.contract.integrity import GENESIS, key_id
 
@@ -50,7 +51,7 @@ class Checkpoint:
         """Read ``{"ledger": ..., "heads": {stream: {"sequence": ..., "sha256": ...}}}``. Raises ``NoCheckpoint``."""
         file = f"checkpoint {path}"
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(named.read(path))
         except OSError as error:
             raise NoCheckpoint("checkpoint", str(path), f"cannot be read ({error.strerror}); {_GIVE}") from error
         except (ValueError, RecursionError):

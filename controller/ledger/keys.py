@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from controller.contract import named
 from controller.contract.integrity import key_id
 from controller.contract.keyfile import TEST_KEY
 from controller.ledger.errors import KeyFileError
@@ -177,7 +178,7 @@ def _read_private(field_name: str, path: Path) -> bytes:
 
 def _read(field_name: str, path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return named.read(path)
     except OSError as error:
         raise KeyFileError(field_name, str(path), f"cannot be read: {error.strerror}; {_MAKE}") from error
 

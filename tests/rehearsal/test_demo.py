@@ -22,14 +22,15 @@ def test_the_demos_hands_come_out_right_through_virtual_devices() -> None:
 def test_the_demo_tells_the_story_and_says_that_all_is_sound(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert demo.main(["--keep", str(tmp_path)]) == Exit.PASSED
+    kept = tmp_path / "not" / "there"
+    assert demo.main(["--keep", str(kept)]) == Exit.PASSED
     told = capsys.readouterr().out
     assert "The pot of 1,109,500 goes to Dwan." in told
     assert "The side pot of 140 goes to Ana." in told
     assert told.count("Verified: ") == len(demo.HANDS)
     assert "!!" not in told
     assert "\x1b" not in told  # no bar and no colours in a pipe
-    assert {path.name for path in tmp_path.glob("*.ledger")} == {f"{name}.ledger" for name in demo.HANDS}
+    assert {path.name for path in kept.glob("*.ledger")} == {f"{name}.ledger" for name in demo.HANDS}
 
 
 @pytest.mark.wires
@@ -39,6 +40,15 @@ def test_the_demo_needs_no_system_package(capsys: pytest.CaptureFixture[str], mo
         monkeypatch.setattr(module, "mosquitto_program", lambda: None)
     assert demo.main([]) == Exit.PASSED
     assert "a broker in this process" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_made_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / ("x" * 300)):
+        assert demo.main(["--keep", str(folder)]) == Exit.SCRIPT
+        said = capsys.readouterr().err
+        assert said.startswith(f"--keep: {folder}: ")
+        assert said.count("\n") == 1
 
 
 def test_nothing_is_told_that_was_not_published() -> None:

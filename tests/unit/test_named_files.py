@@ -1,6 +1,8 @@
 """Files that a person names as a checkpoint or a key: whatever is in them, one line says what is wrong with it."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import controller.cli
 from controller.configuration import stafffile
 from controller.contract.checkpoint import Checkpoint, Head
 from controller.contract.errors import NoCheckpoint
+from controller.ledger.errors import KeyFileError
+from controller.ledger.keys import load_auditor_public_key, load_device_key, load_signing_key
 from tests.ledgers import Desk, new_desk, play
 
 HEAD = {"sequence": "0000000000000003", "sha256": "ab"}
@@ -111,6 +115,62 @@ def test_a_key_that_is_none_ends_in_one_line(
         one_line(capsys, controller.cli.main(told))
     for told in (["verify", store, *checkpoint], ["unseal", ledger, "--key", str(file)]):
         one_line(capsys, backoffice.cli.main(told))
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path, 0o600)
+
+
+def _endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _huge(path: Path) -> None:
+    """Larger than the memory of any table, and nothing in it."""
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    path.chmod(0o600)
+
+
+def _folder(path: Path) -> None:
+    path.mkdir(0o700)
+
+
+NO_FILES: dict[str, Callable[[Path], None]] = {
+    "a pipe": _pipe,
+    "a device without end": _endless,
+    "a huge file": _huge,
+    "a folder": _folder,
+}
+
+
+@pytest.mark.parametrize("what", NO_FILES)
+def test_what_is_no_small_file_is_refused_before_it_is_read(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    """A pipe was waited for, and a device read until no memory was left."""
+    ledger, store, file, whole = str(desk.path), str(tmp_path / "store.db"), tmp_path / "named", tmp_path / "whole.json"
+    NO_FILES[what](file)
+    whole.write_text(json.dumps(WHOLE))
+    office = ["--checkpoint", str(whole), "--office-key", str(file)]
+    for told in (
+        ["verify", ledger, "--public-key", str(file)],
+        ["verify", ledger, "--checkpoint", str(file)],
+        ["verify", ledger, *office],
+        ["export", ledger, "--format", "phh", "--card-key", str(file)],
+        ["ledger", "recall", ledger, "--card-key", str(file)],
+    ):
+        assert str(file) in one_line(capsys, controller.cli.main(told))
+    for told in (
+        ["verify", store, "--checkpoint", str(file)],
+        ["verify", store, *office],
+        ["unseal", ledger, "--key", str(file)],
+        ["enrol", store, "zg1/t07", "--key", str(file)],
+    ):
+        assert str(file) in one_line(capsys, backoffice.cli.main(told))
+    for load in (load_device_key, load_signing_key, load_auditor_public_key):
+        with pytest.raises(KeyFileError):
+            load(file)
 
 
 def test_a_staff_file_that_is_none_is_one(tmp_path: Path) -> None:
