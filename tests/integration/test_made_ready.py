@@ -150,6 +150,7 @@ def test_a_commit_that_stalls_for_longer_than_the_broker_waits_for_a_word_costs_
         assert (r.kinds(), r.pump.counters.connections) == ([], 1)
 
 
+@pytest.mark.ci
 def test_a_table_that_stops_while_something_is_made_ready_sends_nothing_of_it(
     broker: MosquittoBroker, rig: MakeRig
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_table_that_stops_while_something_is_made_ready_sends_nothing_of_it(
         assert not any(b"never" in heard.body for heard in subscriber.heard)
 
 
+@pytest.mark.ci
 def test_a_stalled_commit_keeps_nobody_busy(broker: MosquittoBroker, rig: MakeRig) -> None:
     """Neither where the heartbeat falls due in it nor where an answer is missing: it waited for no time, often."""
     gate = Gate()
@@ -229,6 +231,7 @@ def test_a_stall_behind_what_is_not_marked_yet_is_no_failure(broker: MosquittoBr
         assert (r.kinds(), r.pump.counters.connections) == ([], 1)
 
 
+@pytest.mark.ci
 def test_marks_wait_where_commits_leave_no_room(tmp_path: Path, broker: MosquittoBroker, rig: MakeRig) -> None:
     with rig(broker.port) as r, Subscriber(broker.port) as subscriber:
         begun(r)

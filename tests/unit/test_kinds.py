@@ -29,6 +29,8 @@ from controller.ledgercare import BackgroundCheck
 from tests.ledgers import WALL, Desk, dealt, new_desk, play, record
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.ci
+
 PAGE = 4096
 FORM = "this program"
 SOON = files.Retention(archive_mb=0)
@@ -282,7 +284,6 @@ def test_nothing_ends_in_an_error_that_nobody_foresaw(
         read_by_all(desk, damaged)
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize(("table", "column", "at"), PLACES)
 def test_nothing_at_all_ends_in_an_error_that_nobody_foresaw(
     whole: tuple[Desk, bytes], table: str, column: str, at: str
@@ -333,7 +334,6 @@ def test_pages_in_the_place_of_others_are_told(whole: tuple[Desk, bytes]) -> Non
         assert not is_whole(desk) or records(desk.path) == before, seed
 
 
-@pytest.mark.ci
 def test_pages_in_the_place_of_others_end_no_reader(whole: tuple[Desk, bytes]) -> None:
     desk, content = whole
     for seed in range(1000, 1300):
